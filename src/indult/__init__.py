@@ -1,0 +1,1 @@
+"""indult: AI agents act on their own under a declared law."""
