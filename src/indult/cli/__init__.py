@@ -1,0 +1,33 @@
+"""The command line: `main` and the table of verbs, one module per verb, imported when it runs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from indult import __version__
+from indult.cli.frame import Verbs, invoke
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["VERBS", "main", "root"]
+
+VERBS: Final[dict[str, tuple[str, str]]] = {}
+"""Verb -> its module and one line of help, so that `indult --help` imports no verb."""
+
+root = Verbs(
+    VERBS,
+    name="indult",
+    help="AI agents act on their own under a declared law; a human opens exactly one named thing.",
+    epilog="Exit codes: 0 approved or ok, 1 error, 2 denied, 3 invalid policy or value, 4 waiting for a person, "
+    "5 downgraded or stopped short.",
+    no_args_is_help=True,
+)
+click.version_option(__version__, message="indult %(version)s")(root)
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Run the command line `args` (that of the process by default) and return the exit code."""
+    return invoke(root, args)
