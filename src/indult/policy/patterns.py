@@ -1,0 +1,240 @@
+"""Patterns of rules: `tool` names with `*`, and `target` as `kind:GLOB`.
+
+Patterns stand in rules only, which are reviewed like code; what a human opens is always an exact name. Every match takes
+time linear in the length of the name, whoever chose that name: a pattern is never handed to a backtracking engine.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Final
+
+from indult.errors import PolicyError
+
+__all__ = ["FILE_KINDS", "KINDS", "MAX_PATTERN", "Matcher", "command_pattern", "glob", "target_pattern", "tool_pattern"]
+
+Matcher = Callable[[str], bool]
+"""Tells whether a name matches; pure, and never raises for a `str`."""
+
+FILE_KINDS: Final = ("read", "write", "exec", "delete", "mode", "link", "gitlink")
+"""The kinds whose name is a path; `file:` in a rule stands for all of them."""
+
+KINDS: Final = (
+    *FILE_KINDS,
+    "file",
+    "command",
+    "entry",
+    "script",
+    "lifecycle",
+    "field",
+    "change",
+    "call",
+    "tool",
+)
+"""The words that may stand before the colon of a rule's `target`."""
+
+MAX_PATTERN: Final = 1_000
+"""Longest pattern in characters: with it, the cost of one match is bounded by the name alone."""
+
+_HASHED = frozenset({"entry", "script", "lifecycle", "field", "change"})
+
+
+@lru_cache(maxsize=1024)
+def tool_pattern(text: str) -> Matcher:
+    """Return the matcher of a rule's `tool`: a literal name in which each `*` stands for any characters, even none.
+
+    Raises:
+        PolicyError: The pattern is empty, too long, or holds a control character or a space at an end.
+    """
+    _check_text(text, "tool")
+    if "*" not in text:
+        return text.__eq__
+    head, *middle, tail = text.split("*")
+    parts = [part for part in middle if part]
+    least = len(head) + len(tail) + sum(map(len, parts))
+    if not parts:
+        return lambda name: len(name) >= least and name.startswith(head) and name.endswith(tail)
+    return lambda name: (
+        len(name) >= least and name.startswith(head) and name.endswith(tail) and _in_order(name, head, parts, tail)
+    )
+
+
+def _in_order(name: str, head: str, parts: list[str], tail: str) -> bool:
+    """Tell whether the parts stand between head and tail in this order; the leftmost find of each is always enough."""
+    at, end = len(head), len(name) - len(tail)
+    for part in parts:
+        found = name.find(part, at, end)
+        if found < 0:
+            return False
+        at = found + len(part)
+    return True
+
+
+@lru_cache(maxsize=1024)
+def target_pattern(text: str) -> tuple[frozenset[str], Callable[[str, bool], bool]]:
+    """Return the kinds that a rule's `target` is about and the matcher of the name behind the colon.
+
+    The matcher takes the name and whether to be cautious: a cautious one counts what is not known (a dynamic word of a
+    command) as a match. Deny and ask are matched cautiously, allow is not.
+
+    Raises:
+        PolicyError: No known kind, or a glob that no name could match or that reads as something it is not.
+    """
+    _check_text(text, "target")
+    kind, colon, rest = text.partition(":")
+    if not colon or kind not in KINDS:
+        raise PolicyError(
+            f"unknown kind of target in `{text}`", hint="write `KIND:GLOB` with one of " + ", ".join(KINDS)
+        )
+    if not rest:
+        raise PolicyError(f"the target `{text}` names nothing", hint=f"`{kind}:**` matches every target of its kind")
+    if kind == "command":
+        return frozenset({"command"}), command_pattern(rest)
+    if kind == "file" or kind in FILE_KINDS:
+        _check_path(rest, text)
+    elif kind in _HASHED:
+        _check_path(rest.partition("#")[0], text)
+    matches = glob(rest)
+    return frozenset(FILE_KINDS if kind == "file" else (kind,)), lambda name, _: matches(name)
+
+
+@lru_cache(maxsize=1024)
+def glob(text: str) -> Matcher:
+    """Return the matcher of a glob: `*` stops at `/`, `**` does not, both may stand for nothing, `**/` also for no folder.
+
+    Raises:
+        PolicyError: Three or more `*` in a row.
+    """
+    if "***" in text:
+        raise PolicyError(f"`***` in the pattern `{text}`", hint="`*` stops at `/`, `**` does not")
+    if "*" not in text:
+        return text.__eq__
+    if text == "**":
+        return lambda _: True
+    if text.endswith("**") and "*" not in text[:-2]:
+        head = text[:-2]
+        return lambda name: name.startswith(head)
+    if text.startswith("**/") and "*" not in text[3:]:
+        whole, tail = text[3:], text[2:]
+        return lambda name: name == whole or name.endswith(tail)
+    return _automaton(text)
+
+
+def _automaton(text: str) -> Matcher:
+    """Return a matcher that follows all ways of reading a glob at once, one bit per position of the pattern.
+
+    Bit i is set while the first i tokens account for the name so far. A star keeps its own bit (it may go on) and hands
+    it to the next one (it may stop). A `**/` at the start of a folder name is skipped whole only on entering it: once
+    it has taken a character it must take its slash too.
+    """
+    tokens = _tokens(text)
+    literals: dict[str, int] = {}
+    stars = across = folders = 0
+    for at, word in enumerate(tokens):
+        bit = 1 << at
+        if word not in ("*", "**"):
+            literals[word] = literals.get(word, 0) | bit
+            continue
+        stars |= bit
+        if word == "**":
+            across |= bit
+            if tokens[at + 1 : at + 2] == ["/"] and (at == 0 or tokens[at - 1] == "/"):
+                folders |= bit
+    final = 1 << len(tokens)
+
+    def enter(states: int) -> int:
+        states |= (states & folders) << 2
+        return states | (states & stars) << 1
+
+    start = enter(1)
+
+    def matches(name: str) -> bool:
+        states = start
+        for char in name:
+            kept = states & (across if char == "/" else stars)
+            states = enter((states & literals.get(char, 0)) << 1) | kept | kept << 1
+            if not states:
+                return False
+        return bool(states & final)
+
+    return matches
+
+
+def _tokens(text: str) -> list[str]:
+    while "**/**/" in text:
+        text = text.replace("**/**/", "**/")
+    tokens: list[str] = []
+    for char in text:
+        if char == "*" and tokens and tokens[-1] == "*":
+            tokens[-1] = "**"
+        else:
+            tokens.append(char)
+    return tokens
+
+
+def command_pattern(text: str) -> Callable[[str, bool], bool]:
+    """Return the matcher of `command:WORDS`: true where the words are the first words of the command; `**` is any.
+
+    The name of a command target is the canonical JSON of its argv, or of an object with an `argv`; a dynamic word in it
+    is null.
+
+    Raises:
+        PolicyError: A `*` that is not the whole pattern, or quotes and backslashes, which words compared whole lack.
+    """
+    if text == "**":
+        return lambda *_: True
+    words = text.split()
+    for char in "*\"'\\":
+        if char in text:
+            raise PolicyError(
+                f"`{char}` in the command pattern `{text}`",
+                hint="write the leading words of the command as they are after quote removal; whatever follows matches",
+            )
+
+    def matches(name: str, cautious: bool) -> bool:
+        argv = _argv(name)
+        if argv is None:
+            return cautious
+        if len(argv) < len(words):
+            return False
+        return all(
+            word == found if isinstance(found, str) else cautious for word, found in zip(words, argv, strict=False)
+        )
+
+    return matches
+
+
+def _argv(name: str) -> list[object] | None:
+    try:
+        value = json.loads(name)
+    except (ValueError, RecursionError):
+        return None
+    if isinstance(value, dict):
+        value = value.get("argv")
+    return value if isinstance(value, list) else None
+
+
+def _check_text(text: str, what: str) -> None:
+    if not text:
+        raise PolicyError(f"the {what} pattern is empty", hint="leave the key out to match every " + what)
+    if len(text) > MAX_PATTERN:
+        raise PolicyError(f"the {what} pattern is {len(text)} characters long, at most {MAX_PATTERN}")
+    if text != text.strip():
+        raise PolicyError(f"the {what} pattern `{text}` begins or ends with white space")
+    if not text.isprintable():
+        raise PolicyError(f"the {what} pattern `{text!r}` holds a control or an invisible character")
+
+
+def _check_path(path: str, text: str) -> None:
+    """Refuse paths that no target has, since a deny that can never match is worse than an error."""
+    steps = path.removeprefix("/").split("/")
+    if "\\" in path:
+        raise PolicyError(f"a backslash in the target `{text}`", hint="paths are written with `/`")
+    if path.endswith("/"):
+        raise PolicyError(f"the target `{text}` ends with `/`", hint=f"`{text}**` matches everything below")
+    if any(step in ("", ".", "..") for step in steps):
+        raise PolicyError(f"the target `{text}` is not a normal path", hint="leave out `//`, `./` and `..`")
+    if path.startswith("~"):
+        raise PolicyError(f"`~` in the target `{text}` is not expanded", hint="write the absolute path, or `**/NAME`")
