@@ -101,8 +101,8 @@ def invoke(group: click.Group, args: Sequence[str] | None) -> int:
     except BrokenPipeError:
         return _unheard()
     except Exception as exc:
-        path = _write_log(exc)
-        return _fail([f"indult itself failed, the traceback is in `{path}`: {type(exc).__name__}: {exc}"], 1)
+        what = " ".join(f"{type(exc).__name__}: {exc}".split())
+        return _fail([f"indult itself failed, the traceback is in `{_write_log(exc)}`: {what}"], 1)
     return code if isinstance(code, int) else 0
 
 
