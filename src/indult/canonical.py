@@ -1,8 +1,8 @@
 """Canonical JSON (RFC 8785) and the digests made of it.
 
 Values are `None`, `bool`, `int` within the exact range of a double, finite `float`, `str`, and lists and string-keyed
-dicts of those. Text without floats takes a path through the standard library that gives the same bytes; floats are
-formatted by the `rfc8785` package, imported on first use.
+dicts of those. What the standard library writes in the same bytes takes that path; everything else is formatted by the
+`rfc8785` package, imported on first use.
 """
 
 from __future__ import annotations
@@ -145,7 +145,8 @@ def _check_text(text: str, name: str) -> None:
 def _plain(value: Any, depth: int) -> bool:
     """Tell whether the standard library gives the bytes of RFC 8785 for `value`.
 
-    It does not for floats, and not for keys beyond U+D7FF, which RFC 8785 sorts as UTF-16.
+    It does not for floats that either writes with an exponent or as an integer, and not for keys beyond U+D7FF, which
+    RFC 8785 sorts as UTF-16.
     """
     kind = type(value)
     if kind is str:
@@ -154,6 +155,9 @@ def _plain(value: Any, depth: int) -> bool:
         return -MAX_INTEGER <= value <= MAX_INTEGER
     if value is None or kind is bool:
         return True
+    if kind is float:
+        # Between these bounds Python's repr and ECMAScript both write the shortest digits without an exponent.
+        return 1e-4 <= abs(value) < 1e16 and not value.is_integer()
     if depth > MAX_DEPTH * 2:
         raise InputError(f"value is nested over {MAX_DEPTH * 2} deep")
     if kind is dict:

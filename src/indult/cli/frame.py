@@ -15,19 +15,30 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from indult.canonical import MAX_BYTES
 from indult.errors import IndultError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-__all__ = ["Verbs", "emit", "invoke", "json_option", "printable"]
+__all__ = ["Verbs", "db_option", "emit", "invoke", "json_option", "policy_option", "printable", "read_input"]
 
 INTERRUPTED: Final = 130
 """What a shell reports for a command that Ctrl-C ended."""
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON Lines instead of text.")
 """The `--json` of every verb; the function gets it as `as_json`."""
+
+db_option = click.option(
+    "--db", metavar="PATH", envvar="INDULT_DB", help="The ledger; by default one in your data folder."
+)
+"""The `--db` of every verb that reads or writes a ledger."""
+
+policy_option = click.option(
+    "--policy", metavar="FILE", default="indult.yaml", show_default=True, help="The policy file."
+)
+"""The `--policy` of every verb that judges or renders."""
 
 
 class Verbs(click.Group):
@@ -65,6 +76,23 @@ class Verbs(click.Group):
         if verb not in self.table and not verb.startswith("-"):
             raise UsageError(f"no such verb: `{verb}`", hint=_near(verb, self.table) or "see `indult --help`")
         return super().resolve_command(ctx, args)
+
+
+def read_input(given: str) -> bytes:
+    """Return what an argument stands for: standard input for `-`, a file for `@FILE`, else its own text.
+
+    Raises:
+        UsageError: The file cannot be read.
+    """
+    if given == "-":
+        return sys.stdin.buffer.read(MAX_BYTES + 1)
+    if not given.startswith("@"):
+        return given.encode("utf-8", "surrogateescape")
+    try:
+        with open(given[1:], "rb") as file:
+            return file.read(MAX_BYTES + 1)
+    except OSError as exc:
+        raise UsageError(f"cannot read `{given[1:]}`: {(exc.strerror or str(exc)).lower()}") from exc
 
 
 def emit(value: Any) -> None:

@@ -1,0 +1,86 @@
+"""Actions: what an agent proposes to do, as a value that nobody can change afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from indult.canonical import copy_json, digest
+from indult.errors import InputError
+
+__all__ = ["Action"]
+
+_KEYS = frozenset({"tool", "args", "actor", "call_id", "cwd"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Action:
+    """One thing that an agent proposes to do.
+
+    `args` is copied when the action is made, so that what was judged is what runs. `actor` names who proposes,
+    `call_id` is the caller's own name of this call and `cwd` the folder that relative paths start from.
+
+    Raises:
+        InputError: `tool` is empty or not text, or `args` is not a JSON object (see `indult.canonical.copy_json`).
+    """
+
+    tool: str
+    args: dict[str, Any] = field(default_factory=dict)
+    actor: str = "agent"
+    call_id: str | None = None
+    cwd: str | None = None
+    _digest: str | None = field(default=None, init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Check and copy what the caller gave."""
+        for name, value in (("tool", self.tool), ("actor", self.actor)):
+            if type(value) is not str or not value:
+                raise InputError(f"action has no `{name}`: it must be a non-empty string")
+        for name, optional in (("call_id", self.call_id), ("cwd", self.cwd)):
+            if optional is not None and type(optional) is not str:
+                raise InputError(f"action has `{name}` of type `{type(optional).__name__}`: it must be a string")
+        if not isinstance(self.args, Mapping):
+            raise InputError(f"action has `args` of type `{type(self.args).__name__}`: it must be an object")
+        object.__setattr__(self, "args", copy_json(dict(self.args), name="args"))
+
+    @property
+    def digest(self) -> str:
+        """Return `sha256:` over the canonical JSON of tool, args and cwd; who proposes and when is not in it."""
+        if self._digest is None:
+            object.__setattr__(self, "_digest", digest({"tool": self.tool, "args": self.args, "cwd": self.cwd}))
+        assert self._digest is not None
+        return self._digest
+
+    def with_args(self, changes: Mapping[str, Any]) -> Action:
+        """Return the action with `changes` shallow-merged into its arguments."""
+        return Action(
+            tool=self.tool, args={**self.args, **changes}, actor=self.actor, call_id=self.call_id, cwd=self.cwd
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON form; what was not given is left out."""
+        shown: dict[str, Any] = {"tool": self.tool, "args": self.args, "actor": self.actor}
+        if self.call_id is not None:
+            shown["call_id"] = self.call_id
+        if self.cwd is not None:
+            shown["cwd"] = self.cwd
+        return shown
+
+    @classmethod
+    def from_dict(cls, data: object) -> Action:
+        """Read the JSON form; only `tool` is required.
+
+        Raises:
+            InputError: `data` is not an object, has a key that an action does not have, or a value of a wrong type.
+        """
+        if not isinstance(data, Mapping):
+            raise InputError(
+                f"action is a `{type(data).__name__}`, not an object", hint='try {"tool": "NAME", "args": {}}'
+            )
+        unknown = sorted(set(data) - _KEYS)
+        if unknown:
+            raise InputError(f"action has the unknown key `{unknown[0]}`", hint=f"keys: {', '.join(sorted(_KEYS))}")
+        if "tool" not in data:
+            raise InputError("action has no `tool`", hint='try {"tool": "NAME", "args": {}}')
+        return cls(**data)

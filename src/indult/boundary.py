@@ -1,0 +1,272 @@
+"""The one idea: a boundary has two readers, a gate that reads data and a model that reads prose, and one source.
+
+`Boundary` holds a policy and the live grants of one subject. `judge` and `brief` are its only two projections, and both
+carry its digest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from indult.actions import Action
+from indult.canonical import canonical, digest_text
+from indult.critiques import Critique, fact
+from indult.decompose import Part, decompose
+from indult.judgements import Judgement, Verdict
+from indult.policy import Bucket, Effect, Mode, Policy, Rule
+from indult.policy.patterns import tool_pattern
+
+__all__ = ["Boundary", "Brief", "Tried"]
+
+_VERDICTS: Final = (Verdict.DENY, Verdict.ASK_USER, Verdict.APPROVE)
+"""Verdict of each group of a bucket, strictest first."""
+
+_WORDS: Final = {
+    Verdict.APPROVE: "allowed by",
+    Verdict.ASK_USER: "needs approval under",
+    Verdict.DENY: "denied by",
+    Verdict.DOWNGRADE: "denied by",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Brief:
+    """What a proposer is told: one text, and the digest of the boundary that it states.
+
+    The other fields are the parts of that text for makers that do not read prose: `actor` whose turn it is, `task`,
+    `injected` (the reason of the actor's latest critique) and `steer` (the boldest rung that is still advised).
+    """
+
+    text: str
+    digest: str
+    actor: str = "agent"
+    task: str = ""
+    injected: str = ""
+    steer: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tried:
+    """One rule held against one action: whether it matched, and why."""
+
+    rule: str
+    effect: Effect
+    matched: bool
+    why: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        return {"rule": self.rule, "effect": str(self.effect), "matched": self.matched, "why": self.why}
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """What the rules say of one part."""
+
+    group: int
+    rules: tuple[Rule, ...]
+    errors: tuple[str, ...]
+    failed: frozenset[str]
+    read: Mapping[str, Any]
+    observed: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Boundary:
+    """A policy and the live grants of one subject.
+
+    `grants` is empty until approvals exist; `as_of` is the ledger position of the last approval that was folded in.
+    """
+
+    policy: Policy
+    subject: str = ""
+    grants: tuple[Any, ...] = ()
+    as_of: int = 0
+    decompose: Callable[[Action], tuple[Part, ...]] = decompose
+    _digest: str = field(default="", init=False, repr=False, compare=False)
+
+    @property
+    def digest(self) -> str:
+        """Return `sha256:` over the resolved policy, the subject and the live grants."""
+        if not self._digest:
+            head = canonical({"as_of": self.as_of, "grants": []})[:-1]
+            tail = canonical({"schema": 1, "subject": self.subject})[1:]
+            text = f'{head},"policy":{self.policy.canonical_text},{tail}'
+            object.__setattr__(self, "_digest", digest_text(text))
+        return self._digest
+
+    def judge(self, action: Action, facts: Mapping[str, Any], *, briefed: str | None = None) -> Judgement:
+        """Judge one action; nothing is recorded and nothing opens.
+
+        Deny beats ask beats allow, and the strictest part decides. A condition in error counts as matched for deny and
+        ask and as not matched for allow, so whatever goes wrong is never an approval.
+        """
+        parts = self.decompose(action)
+        answers = [self._answer(part, action, facts) for part in parts]
+        answer = answers[0] if len(answers) == 1 else _strictest(answers)
+        verdict = _VERDICTS[answer.group]
+        instead: Action | None = None
+        evaluations = 1
+        if answer.group == 0 and len(parts) == 1 and parts[0].own:
+            instead, evaluations = self._ladder(action, facts, answer)
+            if instead is not None:
+                verdict = Verdict.DOWNGRADE
+        return Judgement(
+            verdict=verdict,
+            rules=tuple(rule.id for rule in answer.rules),
+            reason=_reason(verdict, answer),
+            read=answer.read,
+            instead=instead,
+            errors=answer.errors,
+            boundary=self.digest,
+            briefed=briefed,
+            evaluations=evaluations,
+            enforced=self.policy.mode is Mode.ENFORCE,
+            observed=answer.observed,
+        )
+
+    def brief(
+        self,
+        task: str = "",
+        critique: Critique | None = None,
+        *,
+        actor: str = "agent",
+        steer: str | None = None,
+    ) -> Brief:
+        """Render what a proposer may read: the caller's task apart, the boundary, and the latest critique."""
+        injected = critique.reason if critique is not None else ""
+        blocks = []
+        if task:
+            blocks.append("Task:\n" + _quote(task))
+        blocks.append(self.text())
+        if injected:
+            blocks.append("Last critique:\n" + _quote(injected))
+        if steer is not None:
+            blocks.append(f"Advised now: `{steer}` or gentler.")
+        return Brief(
+            text="\n\n".join(blocks) + "\n", digest=self.digest, actor=actor, task=task, injected=injected, steer=steer
+        )
+
+    def text(self) -> str:
+        """Render the boundary alone: what is denied, what needs approval, what is allowed, and what else holds."""
+        headings = ((Effect.DENY, "Denied:"), (Effect.ASK, "Needs a person's approval first:"), (Effect.ALLOW, "Allowed:"))
+        blocks = []
+        for effect, heading in headings:
+            rules = sorted(self._told(effect), key=lambda rule: rule.id)
+            if rules:
+                blocks.append("\n".join([heading, *(f"- {_says(rule)}" for rule in rules)]))
+        rest = "is denied" if self.policy.default is Effect.DENY else "needs a person's approval first"
+        blocks.append(f"Anything else {rest}.")
+        return "\n\n".join(blocks)
+
+    def explain(self, action: Action, facts: Mapping[str, Any]) -> list[Tried]:
+        """Return what every rule of the policy says of an action, and why; for people, not for the judging path."""
+        return [self._try(rule, part, action, facts) for part in self.decompose(action) for rule in self.policy.rules]
+
+    def _try(self, rule: Rule, part: Part, action: Action, facts: Mapping[str, Any]) -> Tried:
+        mode = "" if rule.mode is Mode.ENFORCE else " (observing only)"
+        if not tool_pattern(rule.tool)(part.tool):
+            return Tried(rule=rule.id, effect=rule.effect, matched=False, why=f"`{part.tool}` is not `{rule.tool}`{mode}")
+        bucket = self.policy.bucket(part.tool, part.target)
+        if all(rule is not other for group in (*bucket.rules, bucket.observed) for other in group):
+            return Tried(rule=rule.id, effect=rule.effect, matched=False, why=f"target is not `{rule.target}`{mode}")
+        if rule.when is None:
+            return Tried(rule=rule.id, effect=rule.effect, matched=True, why=f"matches every `{rule.tool}`{mode}")
+        return self._try_condition(rule, part, action, facts, mode)
+
+    def _try_condition(
+        self, rule: Rule, part: Part, action: Action, facts: Mapping[str, Any], mode: str
+    ) -> Tried:
+        from indult.cel import fuse
+
+        one = fuse([[self.policy.conditions[rule.id]], []], self.policy.env)
+        group, _, errors = one(part.tool, action.args, action.actor, part.target, facts)
+        if errors:
+            counted = rule.effect is not Effect.ALLOW
+            why = f"`{rule.when}` is in error: {errors[0][2]}; that counts as {'' if counted else 'not '}matched{mode}"
+            return Tried(rule=rule.id, effect=rule.effect, matched=counted, why=why)
+        why = f"`{rule.when}` is {'true' if group == 0 else 'false'}{mode}"
+        return Tried(rule=rule.id, effect=rule.effect, matched=group == 0, why=why)
+
+    def _told(self, effect: Effect) -> list[Rule]:
+        return [rule for rule in self.policy.rules if rule.effect is effect and rule.mode is Mode.ENFORCE]
+
+    def _answer(self, part: Part, action: Action, facts: Mapping[str, Any]) -> _Answer:
+        """Ask every rule that can match one part."""
+        bucket = self.policy.bucket(part.tool, part.target)
+        group, matched, errors = bucket.decide(part.tool, action.args, action.actor, part.target, facts)
+        observed = _observe(bucket, part, action, facts) if bucket.observed else ()
+        if group == len(_VERDICTS):
+            default = 0 if self.policy.default is Effect.DENY else 1
+            return _Answer(default, (_DEFAULT,), _messages(bucket, errors), frozenset(), {}, observed)
+        rules = tuple(bucket.rules[group][index] for index in matched)
+        failed = frozenset(bucket.rules[at][index].id for at, index, _ in errors or () if at == group)
+        read = {".".join(path): fact(facts, ".".join(path)) for rule in rules for path in bucket.reads[rule.id]}
+        return _Answer(group, rules, _messages(bucket, errors), failed, read, observed)
+
+    def _ladder(self, action: Action, facts: Mapping[str, Any], answer: _Answer) -> tuple[Action | None, int]:
+        """Try the rungs of a denied action; return the first that is approved, and how often rules were evaluated.
+
+        Only where every matching deny declares a ladder and none of them was in error; the first by rule id is used.
+        Rungs are judged without grants and their own ladders are not followed.
+        """
+        evaluations = 1
+        if answer.failed or not all(rule.downgrade for rule in answer.rules):
+            return None, evaluations
+        for rung in min(answer.rules, key=lambda rule: rule.id).downgrade:
+            lowered = action.with_args(rung)
+            evaluations += 1
+            (part,) = self.decompose(lowered)
+            if _VERDICTS[self._answer(part, lowered, facts).group] is Verdict.APPROVE:
+                return lowered, evaluations
+        return None, evaluations
+
+
+_DEFAULT: Final = Rule(id="default", effect=Effect.DENY, says="No rule allows this.")
+
+
+def _strictest(answers: list[_Answer]) -> _Answer:
+    """Merge the answers of several parts into that of the strictest ones."""
+    group = min(answer.group for answer in answers)
+    deciding = [answer for answer in answers if answer.group == group]
+    rules = {rule.id: rule for answer in deciding for rule in answer.rules}
+    return _Answer(
+        group,
+        tuple(rules[name] for name in sorted(rules)),
+        tuple(dict.fromkeys(text for answer in answers for text in answer.errors)),
+        frozenset().union(*(answer.failed for answer in deciding)),
+        {path: value for answer in deciding for path, value in answer.read.items()},
+        tuple(dict.fromkeys(name for answer in answers for name in answer.observed)),
+    )
+
+
+def _observe(bucket: Bucket, part: Part, action: Action, facts: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the ids of the observing rules that match; they decide nothing."""
+    matched, _ = bucket.decide_observed(part.tool, action.args, action.actor, part.target, facts)
+    return tuple(rule.id for rule in matched)
+
+
+def _messages(bucket: Bucket, errors: list[tuple[int, int, str]] | None) -> tuple[str, ...]:
+    return tuple(f"{bucket.rules[group][index].id}: {text}" for group, index, text in errors or ())
+
+
+def _reason(verdict: Verdict, answer: _Answer) -> str:
+    names = ", ".join(f"`{rule.id}`" for rule in answer.rules)
+    said = " ".join(rule.says for rule in answer.rules if rule.says and answer.group < 2)
+    failed = f" (in error: {'; '.join(answer.errors)})" if answer.errors else ""
+    return f"{_WORDS[verdict]} {names}{f': {said}' if said else ''}{failed}"
+
+
+def _says(rule: Rule) -> str:
+    if rule.says is not None:
+        return rule.says.strip()
+    narrowed = f" on `{rule.target}`" if rule.target else ""
+    return f"`{rule.tool}`{narrowed}{f' when `{rule.when}`' if rule.when else ''}."
+
+
+def _quote(text: str) -> str:
+    return "\n".join(f"> {line}" if line else ">" for line in text.splitlines())
+
+

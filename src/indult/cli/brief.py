@@ -1,0 +1,24 @@
+"""`indult brief`: print what a proposer would be told."""
+
+from __future__ import annotations
+
+import click
+
+from indult.boundary import Boundary
+from indult.cli.frame import emit, json_option, policy_option
+from indult.policy import load_policy
+
+__all__ = ["command"]
+
+
+@click.command(name="brief", help="Print the boundary as the text that a proposer reads.")
+@click.option("--task", default="", help="The task to put before it, in your own words.")
+@policy_option
+@json_option
+def command(*, task: str, policy: str, as_json: bool) -> None:
+    """Render the brief of a policy."""
+    brief = Boundary(policy=load_policy(policy)).brief(task)
+    if as_json:
+        emit({"text": brief.text, "digest": brief.digest})
+    else:
+        click.echo(brief.text, nl=False)

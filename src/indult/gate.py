@@ -1,0 +1,87 @@
+"""The gate: it judges by a boundary and records what it judged."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from indult.actions import Action
+from indult.boundary import Boundary
+from indult.canonical import canonical
+from indult.judgements import Judgement
+from indult.ledger import Body, Draft, Ledger
+from indult.policy import Policy, Record
+
+__all__ = ["PREVIEW_BYTES", "Gate", "kept_content"]
+
+PREVIEW_BYTES = 2000
+"""How much of an action's content the ledger keeps under `record: preview` (design section 5)."""
+
+
+class Gate:
+    """Judges the actions of one subject under one policy and keeps the judgements in a ledger.
+
+    `check` records; `review` judges and leaves no trace.
+    """
+
+    def __init__(self, policy: Policy, ledger: Ledger, subject: str) -> None:
+        self.policy = policy
+        self.ledger = ledger
+        self.subject = subject
+
+    def boundary(self) -> Boundary:
+        """Return the boundary in force now: the policy and the live grants of the subject."""
+        return Boundary(policy=self.policy, subject=self.subject)
+
+    def review(self, action: Action, facts: Mapping[str, Any], *, briefed: str | None = None) -> Judgement:
+        """Judge an action; nothing is recorded and no request opens."""
+        return self.boundary().judge(action, facts, briefed=briefed)
+
+    def check(self, action: Action, facts: Mapping[str, Any], *, briefed: str | None = None) -> Judgement:
+        """Judge an action and record the judgement in the subject's stream."""
+        judgement = self.review(action, facts, briefed=briefed)
+        fields, bodies = self.record(action, facts, judgement)
+        self.ledger.append(Draft(stream=self.subject, kind="judgement", data=fields, bodies=bodies))
+        return judgement
+
+    def record(
+        self, action: Action, facts: Mapping[str, Any], judgement: Judgement, extra: Mapping[str, Any] | None = None
+    ) -> tuple[dict[str, Any], tuple[Body, ...]]:
+        """Return the fields and bodies that a ledger keeps of a judged action.
+
+        Arguments, facts and `extra` go to bodies, which can be forgotten; how much of the arguments is kept is for the
+        rules that decided to say (`record`), the most sparing of them first.
+        """
+        shown = judgement.to_dict()
+        content: dict[str, Any] = {"args": action.args, **(extra or {})}
+        if "instead" in shown:
+            content["instead"] = shown.pop("instead")["args"]
+        given = Body(canonical(dict(facts)))
+        fields = {
+            "tool": action.tool,
+            "action": action.digest,
+            "actor": action.actor,
+            "judgement": shown,
+            "facts": {"body": given.digest},
+        }
+        kept = kept_content(content, self._record(judgement))
+        if kept is None:
+            return fields, (given,)
+        fields["content"] = {"body": kept.digest}
+        return fields, (given, kept)
+
+    def _record(self, judgement: Judgement) -> Record:
+        chosen = {self.policy.rule(name).record for name in judgement.rules if name != "default"}
+        return next((record for record in (Record.DIGEST, Record.PREVIEW) if record in chosen), Record.FULL if chosen else Record.PREVIEW)
+
+
+def kept_content(content: Mapping[str, Any], record: Record) -> Body | None:
+    """Return the body that keeps `content` as far as `record` says, or `None` where only the digest stays."""
+    if record is Record.DIGEST:
+        return None
+    text = canonical(dict(content))
+    size = len(text.encode())
+    if record is Record.PREVIEW and size > PREVIEW_BYTES:
+        cut = text.encode()[:PREVIEW_BYTES].decode(errors="ignore")
+        return Body(canonical({"preview": cut, "bytes": size}))
+    return Body(text)

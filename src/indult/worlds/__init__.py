@@ -1,0 +1,1 @@
+"""Worlds that a loop can run in, each a package of its own."""
