@@ -44,7 +44,15 @@ class Run(Protocol):
 def _clean_environment(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep the files and settings of the person who runs the tests out of them."""
     monkeypatch.setenv("HOME", str(tmp_path_factory.mktemp("home")))
-    for name in ("XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CONFIG_HOME", "NO_COLOR", "FORCE_COLOR", "COLUMNS"):
+    for name in (
+        "INDULT_DB",
+        "XDG_DATA_HOME",
+        "XDG_STATE_HOME",
+        "XDG_CONFIG_HOME",
+        "NO_COLOR",
+        "FORCE_COLOR",
+        "COLUMNS",
+    ):
         monkeypatch.delenv(name, raising=False)
 
 

@@ -14,13 +14,18 @@ if TYPE_CHECKING:
 
 __all__ = ["VERBS", "main", "root"]
 
-VERBS: Final[dict[str, tuple[str, str]]] = {}
+VERBS: Final[dict[str, tuple[str, str]]] = {
+    "mixer": ("indult.cli.mixer", "Run the worked example: five agents in a park under one policy."),
+    "check": ("indult.cli.check", "Judge one action and end with the verdict's exit code."),
+    "brief": ("indult.cli.brief", "Print the text that a proposer reads of a policy."),
+    "run": ("indult.cli.run", "List, show and resume the runs in a ledger."),
+}
 """Verb -> its module and one line of help, so that `indult --help` imports no verb."""
 
 root = Verbs(
     VERBS,
     name="indult",
-    help="AI agents act on their own under a declared law; a human opens exactly one named thing.",
+    help="AI agents act on their own under a declared law: every action is judged before it runs, graded and remembered.",
     epilog="Exit codes: 0 approved or ok, 1 error, 2 denied, 3 invalid policy or value, 4 waiting for a person, "
     "5 downgraded or stopped short.",
     no_args_is_help=True,

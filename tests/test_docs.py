@@ -1,0 +1,252 @@
+"""Every code block of the documentation is run, and every verb and option is documented."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from contextlib import redirect_stdout
+from dataclasses import dataclass, field
+from io import StringIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+import pytest
+import yaml
+
+import indult
+from indult.cli import root
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+REPOSITORY = Path(__file__).parent.parent
+GENERATED = REPOSITORY / "docs" / "reference" / "cli"
+PAGES = sorted([*REPOSITORY.glob("*.md"), *REPOSITORY.glob("docs/**/*.md"), *REPOSITORY.glob("design/**/*.md")])
+WRITTEN = [page for page in PAGES if page.parent != GENERATED]
+HANDBOOK = [page for page in WRITTEN if page.parent.name != "design"]
+
+FENCE = re.compile(r"^(?P<indent> *)```(?P<info>[^\n`]*)\n(?P<body>.*?)^(?P=indent)```$", re.MULTILINE | re.DOTALL)
+MARK = "\x1e"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Block:
+    """A fenced block: its language, the words after it, its text and its line in the page."""
+
+    language: str
+    words: tuple[str, ...]
+    text: str
+    line: int
+
+    @property
+    def file(self) -> str | None:
+        """The file that the block is kept as, for later blocks of the page (`file=NAME`)."""
+        return next((word.removeprefix("file=") for word in self.words if word.startswith("file=")), None)
+
+
+@dataclass(slots=True, kw_only=True)
+class Page:
+    """A page that is being run: its folder, the names its Python blocks share, what the last one printed."""
+
+    folder: Path
+    names: dict[str, Any] = field(default_factory=lambda: {"__name__": "page"})
+    printed: str = ""
+
+
+def blocks(page: Path) -> Iterator[Block]:
+    """Yield the blocks of a page in order."""
+    text = page.read_text(encoding="utf-8")
+    assert text.count("```") == 2 * len(FENCE.findall(text)), "a fence is not closed, or is not made of three backticks"
+    for found in FENCE.finditer(text):
+        language, *words = found["info"].split() or [""]
+        body = re.sub(rf"^{found['indent']}", "", found["body"], flags=re.MULTILINE)
+        yield Block(language=language, words=tuple(words), text=body, line=text.count("\n", 0, found.start()) + 1)
+
+
+def run_block(block: Block, page: Page) -> None:
+    """Run one block; languages that are not named here fail, so that no block is skipped in silence."""
+    if block.file:
+        (page.folder / block.file).parent.mkdir(parents=True, exist_ok=True)
+        (page.folder / block.file).write_text(block.text, encoding="utf-8")
+    match block.language:
+        case "python":
+            out = StringIO()
+            with redirect_stdout(out):
+                exec(compile(block.text, f"block at line {block.line}", "exec", dont_inherit=True), page.names)
+            page.printed = out.getvalue()
+        case "console":
+            run_console(block.text, page.folder)
+        case "yaml":
+            check_yaml(block.text)
+        case "json":
+            json.loads(block.text)
+        case "jsonl":
+            for line in block.text.splitlines():
+                json.loads(line)
+        case "toml":
+            tomllib.loads(block.text)
+        case "text" if "output" in block.words:
+            assert_shown(block.text, page.printed)
+        case _:
+            pytest.fail(f"line {block.line}: no way to run a block of `{block.language}`")
+
+
+def check_yaml(text: str) -> None:
+    """Parse YAML; what looks like a whole policy must load as one."""
+    value = yaml.safe_load(text)
+    if isinstance(value, dict) and "schema" in value:
+        from indult.policy import loads_policy
+
+        loads_policy(text)
+
+
+def run_console(text: str, folder: Path) -> None:
+    """Run the `$ ` lines of a block in one shell and compare what each printed with what is shown."""
+    steps: list[tuple[str, str]] = []
+    for line in text.splitlines(keepends=True):
+        if line.startswith("$ "):
+            steps.append((line[2:], ""))
+        elif steps and line.startswith("> ") and not steps[-1][1]:
+            steps[-1] = (steps[-1][0] + line[2:], "")
+        else:
+            steps[-1] = (steps[-1][0], steps[-1][1] + line)
+    # The exit code of a command is kept for the next, so that a page can show it with `echo $?`.
+    script = "".join(f"{command}\n__code=$?; printf '{MARK}%d{MARK}' $__code; (exit $__code)\n" for command, _ in steps)
+    done = subprocess.run(
+        ["bash", "-c", script], cwd=folder, env=environment(folder), timeout=120, check=False,
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8",
+    )  # fmt: skip
+    parts = done.stdout.split(MARK)
+    printed, codes = parts[:-1:2], parts[1::2]
+    asked = [command.strip() == "echo $?" for command, _ in steps[1:]] + [False]
+    for (command, shown), out, code, is_asked in zip(steps, printed, codes, asked, strict=True):
+        assert "0" == code or is_asked, f"$ {command}ended with {code} and printed:\n{out}"
+        if shown.strip():
+            assert_shown(shown, out, command)
+
+
+def environment(folder: Path) -> dict[str, str]:
+    """Return an environment with our command in front and nothing of the person who runs the tests."""
+    return {
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        "HOME": str(folder / "home"),
+        "LANG": "C.UTF-8",
+        "PYTHONWARNINGS": "error",
+    }
+
+
+def assert_shown(shown: str, printed: str, command: str = "") -> None:
+    """Compare what a page shows with what was printed; `...` stands for anything, on its own line for any lines."""
+    lines = [re.escape(line).replace(re.escape("..."), ".*") for line in shown.rstrip().splitlines()]
+    pattern = "\n".join(r"(?:.*\n)*?.*" if line == ".*" else line for line in lines)
+    if not re.fullmatch(pattern, printed.rstrip()):
+        assert shown == printed, command
+
+
+@pytest.fixture(name="clone")
+def _clone(tmp_path: Path) -> Path:
+    """Return a folder that looks like a clone of the repository whose `.venv` is the running one."""
+    folder = tmp_path / "indult"
+    folder.mkdir()
+    for entry in REPOSITORY.iterdir():
+        if entry.name not in {".git", ".venv"}:
+            (folder / entry.name).symlink_to(entry)
+    venv = folder / ".venv"
+    venv.mkdir()
+    for entry in Path(sys.prefix).iterdir():
+        if not entry.name.startswith("installed-"):
+            (venv / entry.name).symlink_to(entry)
+    (venv / "installed-dev").write_bytes((REPOSITORY / "pyproject.toml").read_bytes())
+    return folder
+
+
+@pytest.mark.parametrize("path", WRITTEN, ids=lambda path: str(path.relative_to(REPOSITORY)))
+def test_blocks(path: Path, clone: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each block does what the page shows."""
+    page = Page(folder=clone if path.parent == REPOSITORY else tmp_path)
+    monkeypatch.chdir(page.folder)
+    for block in blocks(path):
+        try:
+            run_block(block, page)
+        except Exception as exc:
+            exc.add_note(f"in the block at {path.relative_to(REPOSITORY)}:{block.line}")
+            raise
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(REPOSITORY)))
+def test_links(path: Path) -> None:
+    """Each link inside the documentation leads to a file, and each anchor to a heading."""
+    broken = []
+    for target in re.findall(r"\]\((?!https?:)([^)]+)\)", FENCE.sub("", path.read_text(encoding="utf-8"))):
+        name, _, anchor = target.partition("#")
+        file = (path.parent / name).resolve() if name else path
+        if not file.exists() or (anchor and anchor not in anchors(file)):
+            broken.append(target)
+
+    assert [] == broken
+
+
+def anchors(page: Path) -> set[str]:
+    """Return the anchors that a renderer gives the headings of a page."""
+    headings = re.findall(r"^#+ (.+)$", FENCE.sub("", page.read_text(encoding="utf-8")), flags=re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def commands() -> Iterator[tuple[str, click.Command]]:
+    """Yield each command with its full name."""
+    context = click.Context(root, info_name="indult")
+    for verb in root.list_commands(context):
+        command = root.get_command(context, verb)
+        assert command is not None
+        waiting = [(f"indult {verb}", command)]
+        while waiting:
+            name, found = waiting.pop()
+            yield name, found
+            if isinstance(found, click.Group):
+                waiting += [(f"{name} {part}", inner) for part, inner in found.commands.items()]
+
+
+def test_every_command_is_used_in_the_handbook() -> None:
+    """Each verb, and each part of it, stands in a page that a person wrote."""
+    text = "\n".join(page.read_text(encoding="utf-8") for page in HANDBOOK)
+
+    assert [] == [
+        name
+        for name, command in commands()
+        if not isinstance(command, click.Group) and not re.search(rf"{name}\b", text)
+    ]
+
+
+def test_every_option_is_explained() -> None:
+    """Each option has a help text, and its command's page shows it."""
+    pages = {file.stem: file.read_text(encoding="utf-8") for file in GENERATED.glob("*.md")}
+    missing = [
+        f"{name} {option.opts[0]}"
+        for name, command in commands()
+        for option in command.params
+        if isinstance(option, click.Option)
+        and (not option.help or max(option.opts, key=len) not in pages[name.split()[1]])
+    ]
+
+    assert [] == missing
+
+
+def test_reference_is_current() -> None:
+    """The pages of the commands are what the commands say of themselves."""
+    done = subprocess.run(
+        [sys.executable, "scripts/reference.py", "--check"], cwd=REPOSITORY, capture_output=True, text=True, check=False
+    )
+
+    assert (0, "") == (done.returncode, done.stderr)
+
+
+def test_public_names_are_documented() -> None:
+    """The names of the package are those of the API page, in both directions."""
+    page = (REPOSITORY / "docs" / "reference" / "api.md").read_text(encoding="utf-8")
+
+    assert sorted(indult.__all__) == sorted(re.findall(r"^### `(\w+)`", page, flags=re.MULTILINE))
