@@ -9,7 +9,7 @@ import click
 
 from indult.actions import Action
 from indult.boundary import Boundary
-from indult.canonical import parse_json
+from indult.canonical import canonical, parse_json
 from indult.cli.frame import emit, json_option, policy_option, read_input
 from indult.errors import FactError
 from indult.judgements import Judgement, Verdict
@@ -72,10 +72,7 @@ def _lines(judgement: Judgement) -> list[str]:
 
 
 def _shown(action: Action) -> str:
-    """Return an action as one line of JSON."""
-    import json
-
-    return json.dumps({"tool": action.tool, "args": action.args}, ensure_ascii=False)
+    return canonical({"tool": action.tool, "args": action.args})
 
 
 def _tried_lines(tried: list[dict[str, Any]]) -> list[str]:

@@ -78,9 +78,7 @@ def resume(*, run: str | None, db: str | None, as_json: bool) -> int:
 
 def _runs(ledger: Ledger) -> Iterator[dict[str, Any]]:
     """Yield what a list says of each run, oldest first."""
-    for stream in ledger.streams():
-        if not stream.startswith("run:"):
-            continue
+    for stream, version in ledger.streams("run:"):
         first = next(iter(ledger.events(stream, limit=1)))
         last = ledger.last(stream)
         assert last is not None
@@ -89,7 +87,7 @@ def _runs(ledger: Ledger) -> Iterator[dict[str, Any]]:
             "world": first.data["world"],
             "options": first.data["options"],
             "at": first.at,
-            "events": last.version,
+            "events": version,
             "stop": last.data["stop"] if last.kind == "run_stopped" else None,
         }
 
