@@ -1,0 +1,295 @@
+"""Masking: what looks like a secret is replaced by `[masked:KIND]` before anything is hashed or kept.
+
+It is a net, not a wall: it knows the shapes of well-known tokens, private keys, credentials in URLs and headers, and
+values that stand under a telling name (`password=...`, `{"api_key": ...}`, `--token ...`). A secret without any of these
+is kept as it is. Digests, UUIDs, commit ids and references to secrets (`$TOKEN`, `${{ secrets.X }}`) stay.
+
+Each shape has a literal of its own. A text is searched for the literals, which is quick, and a pattern is tried only
+where its literal stands; every repetition in a pattern is bounded, so that no text takes long.
+"""
+
+from __future__ import annotations
+
+import re
+import string
+from collections.abc import Callable, Collection
+from typing import Any, Final, NamedTuple
+
+__all__ = ["mask", "mask_text", "suspicious"]
+
+
+class Span(NamedTuple):
+    """The part of a text that is a secret."""
+
+    start: int
+    end: int
+    kind: str
+
+
+Finder = Callable[[str, int], Span | None]
+"""Looks for a secret in a text, given where the literal of its shape begins."""
+
+_TOKENS: Final = {
+    # kind: (literals it begins with, what follows)
+    "github-token": ("ghp_ gho_ ghu_ ghs_ ghr_", r"[A-Za-z0-9]{30,255}"),
+    "github-pat": ("github_pat_", r"\w{22,255}"),
+    "gitlab-token": ("glpat- glptt- gldt- glrt- glcbt- glsoat-", r"[\w-]{20,255}"),
+    "aws-key-id": ("AKIA ASIA ABIA ACCA", r"[A-Z0-9]{16}"),
+    "slack-token": ("xoxa- xoxb- xoxc- xoxd- xoxe- xoxo- xoxp- xoxr- xoxs- xapp-", r"[A-Za-z0-9%-]{10,255}"),
+    "stripe-key": ("sk_live_ sk_test_ rk_live_ rk_test_ whsec_", r"[A-Za-z0-9+/]{16,255}"),
+    "anthropic-key": ("sk-ant-", r"[\w-]{20,255}"),
+    "openai-key": ("sk-proj- sk-svcacct- sk-admin- sk-or-v1-", r"[\w-]{20,255}"),
+    "api-key": ("sk-", r"(?=[A-Za-z]{0,64}[0-9])[A-Za-z0-9]{20,255}"),
+    "google-key": ("AIza", r"[\w-]{35}"),
+    "google-token": ("ya29.", r"[\w-]{20,2048}"),
+    "google-secret": ("GOCSPX-", r"[\w-]{20,64}"),
+    "npm-token": ("npm_", r"[A-Za-z0-9]{36}"),
+    "pypi-token": ("pypi-AgE", r"[\w-]{50,512}"),
+    "huggingface-token": ("hf_", r"[A-Za-z0-9]{30,64}"),
+    "sendgrid-key": ("SG.", r"[\w-]{16,32}\.[\w-]{16,64}"),
+    "digitalocean-token": ("dop_v1_ doo_v1_ dor_v1_", r"[0-9a-f]{64}"),
+    "shopify-token": ("shpat_ shpca_ shppa_ shpss_", r"[0-9A-Fa-f]{32}"),
+    "linear-key": ("lin_api_", r"[A-Za-z0-9]{32,64}"),
+    "groq-key": ("gsk_", r"[A-Za-z0-9]{40,64}"),
+    "databricks-token": ("dapi", r"[0-9a-f]{32}(?:-\d{1,2})?"),
+    "vault-token": ("hvs. hvb.", r"[\w-]{20,255}"),
+    "age-key": ("AGE-SECRET-KEY-1", r"[0-9A-Z]{58}"),
+    "jwt": ("eyJ", r"[\w-]{8,4096}\.eyJ[\w-]{8,8192}\.[\w-]{8,2048}"),
+}
+
+_PLACES: Final = {
+    # kind: (literal, pattern tried from it; what is masked is the group `secret`)
+    "telegram-token": (":aa", r"(?<=[0-9]{8}):(?P<secret>AA[\w-]{33})(?![\w-])"),
+    "slack-webhook": ("hooks.slack.com/services/", r"hooks\.slack\.com/services/(?P<secret>[A-Za-z0-9/]{20,128})"),
+    "url-password": ("://", r"://[^\s:@/?#\"'`<>\\]{0,256}:(?P<secret>[^\s@/\"'`<>\\]{1,256})@"),
+    "bearer": ("bearer ", r"(?i:bearer) {1,8}(?P<secret>(?=[A-Za-z._~+/-]{0,64}[0-9])[\w.~+/-]{16,4096}=*)"),
+    "authorization": (
+        "authorization",
+        r"(?i:authorization)\\{0,3}[\"']?[ \t]{0,8}[:=][ \t]{0,8}\\{0,3}[\"']?(?:[A-Za-z][\w-]{1,30}[ \t]{1,8})?(?P<secret>[^\s\"'\\,]{6,4096})",
+    ),
+    "cookie": (
+        "cookie",
+        r"(?i:cookie)\\{0,3}[\"']? {0,8}: {0,8}\\{0,3}[\"']?(?P<secret>[^\s\"'\\=]{1,256}=[^\r\n\"'\\]{1,4096})",
+    ),
+    "user-password": ("-u ", r"(?<!\S)-u [\"']?[^\s:\"']{1,128}:(?P<secret>(?!\d{1,8}(?!\S))[^\s\"'/]{1,256})"),
+    "ssh-password": ("sshpass -p", r"sshpass -p ?[\"']?(?P<secret>[^\s\"']{1,256})"),
+}
+
+# fmt: off
+_NAMES: Final = (
+    "password", "passwd", "passphrase", "pwd", "secret", "token", "api_key", "api-key", "apikey", "access_key",
+    "access-key", "accesskey", "secret_key", "secret-key", "secretkey", "private_key", "private-key", "privatekey",
+    "encryption_key", "signing_key", "auth_key", "account_key", "accountkey", "credentials",
+)
+# fmt: on
+"""Names that tell: a value given to one of them, or to a name that ends in one, is a secret."""
+
+_TELLING = re.compile(rf"(?:{'|'.join(map(re.escape, _NAMES))}|authorization)$", re.IGNORECASE)
+_FLAG = re.compile(rf"--?(?:\w[\w-]{{0,64}}-)?(?:{'|'.join(map(re.escape, _NAMES))})$", re.IGNORECASE)
+
+_WORD: Final = frozenset(string.ascii_letters + string.digits + "_-")
+_LOWER: Final = {ord(upper): lower for upper, lower in zip(string.ascii_uppercase, string.ascii_lowercase, strict=True)}
+_LONGEST: Final = 4096
+
+# After a telling name: its own closing quote (escaped, in JSON inside a string), then `=` or `:`, then an opening quote.
+_GIVEN = re.compile(
+    r"(?:\\{0,3}[\"'])?(?P<gap>[ \t]{0,8})(?P<sign>:=|=>|==?|:)(?P<space>[ \t]{0,8})(?P<quote>\\{0,3}[\"'])?"
+)
+_FLAGGED = re.compile(r"(?<!\S)--?(?:\w[\w-]{0,64}-)?$")
+_GAP = re.compile(r"[ \t]{1,8}(?P<quote>[\"'])?(?!-)")
+_BARE = re.compile(rf"[^\s\"'`,;&|<>\\]{{1,{_LONGEST}}}")
+
+# Not secrets: a reference, a template, a placeholder, a digest, a word of a programming language, a call.
+_HARMLESS = re.compile(
+    r"\$|<|%|\{|\[masked:|\.\.\.|\*+$|sha\d{1,3}:[0-9a-f]{32,128}$"
+    r"|(?:self|this|os|process|args|config|settings|env|request|secrets|vault)\."
+    r"|(?:none|null|nil|undefined|true|false|str|string|bytes|int|integer|bool|boolean|number|object|any|optional|required"
+    r"|inherit|yes|no|unset)\b\W{0,4}$"
+    r"|[A-Za-z_][\w.]{0,64}[(\[]",
+    re.IGNORECASE,
+)
+_USERINFO = re.compile(r"://[\w.%-]{0,64}$")
+_LINE_START = re.compile(r"(?:^|[\r\n])[ \t-]{0,64}[\"']?[\w.-]{0,64}$")
+
+
+def mask(value: Any, among: Collection[str] | None = None) -> Any:
+    """Return a copy of a JSON value in which what looks like a secret is replaced.
+
+    `among` are the literals to look for, from `suspicious`; all of them by default.
+    """
+    finders = _ALL if among is None else [pair for pair in _ALL if pair[0] in among]
+    return _walk(value, finders)
+
+
+def mask_text(text: str) -> str:
+    """Return `text` with what looks like a secret replaced."""
+    return _masked(text, _ALL)
+
+
+def suspicious(text: str) -> list[str]:
+    """Return the literals of secrets that stand in `text`; without any there is nothing to mask."""
+    low = text.lower()
+    return [literal for literal in _LITERALS if literal in low]
+
+
+Finders = Collection[tuple[str, Finder]]
+
+
+def _walk(value: Any, finders: Finders) -> Any:
+    kind = type(value)
+    if kind is str:
+        return _masked(value, finders)
+    if kind is dict:
+        return _walk_dict(value, finders)
+    if kind is list or kind is tuple:
+        return _walk_list(value, finders)
+    return value
+
+
+def _walk_dict(value: dict[str, Any], finders: Finders) -> dict[str, Any]:
+    copied: dict[str, Any] = {}
+    for key, item in value.items():
+        name = _masked(key, finders)
+        while name in copied:  # two secrets masked alike must not become one entry
+            name += "'"
+        secret = type(item) is str and item and _TELLING.search(key) and not _HARMLESS.match(item)
+        copied[name] = f"[masked:{_named_kind(key)}]" if secret else _walk(item, finders)
+    return copied
+
+
+def _walk_list(value: list[Any] | tuple[Any, ...], finders: Finders) -> list[Any]:
+    copied: list[Any] = []
+    flagged = False
+    for item in value:
+        word = type(item) is str
+        secret = flagged and word and item and item[0] != "-" and not _HARMLESS.match(item)
+        copied.append("[masked:argument]" if secret else _walk(item, finders))
+        flagged = word and item[:1] == "-" and _FLAG.match(item) is not None
+    return copied
+
+
+def _masked(text: str, finders: Finders) -> str:
+    low = text.lower() if text.isascii() else text.translate(_LOWER)  # `str.lower` may move what follows
+    spans = [span for literal, find in finders if literal in low for span in _spans(text, low, literal, find)]
+    return _replaced(text, spans) if spans else text
+
+
+def _spans(text: str, low: str, literal: str, find: Finder) -> list[Span]:
+    found = []
+    start = low.find(literal)
+    while start >= 0:
+        span = find(text, start)
+        if span is not None:
+            found.append(span)
+        start = low.find(literal, start + 1 if span is None else max(span.end, start + 1))
+    return found
+
+
+def _replaced(text: str, spans: list[Span]) -> str:
+    parts = []
+    at = 0
+    for start, end, kind in sorted(spans, key=lambda span: span.start):
+        if start >= at:
+            parts += [text[at:start], f"[masked:{kind}]"]
+        at = max(at, end)
+    return "".join([*parts, text[at:]])
+
+
+def _token(kind: str, literal: str, rest: str) -> Finder:
+    pattern = re.compile(rf"(?<![A-Za-z0-9_]){re.escape(literal)}{rest}(?![A-Za-z0-9_])", re.ASCII)
+
+    def find(text: str, start: int) -> Span | None:
+        match = pattern.match(text, start)
+        return None if match is None else Span(start, match.end(), kind)
+
+    return find
+
+
+def _place(kind: str, rule: str) -> Finder:
+    pattern = re.compile(rule, re.ASCII)
+
+    def find(text: str, start: int) -> Span | None:
+        match = pattern.match(text, start)
+        if match is None or _HARMLESS.match(match["secret"]):
+            return None
+        return Span(*match.span("secret"), kind)
+
+    return find
+
+
+_KEY_BEGIN = re.compile(r"-----BEGIN (?:[A-Z0-9]{1,16} ){0,3}PRIVATE KEY(?: BLOCK)?-----")
+_KEY_END = re.compile(r"-----END (?:[A-Z0-9]{1,16} ){0,3}PRIVATE KEY(?: BLOCK)?-----")
+
+
+def _private_key(text: str, start: int) -> Span | None:
+    """Find a private key up to its last line, or to the end of the text where that was cut off."""
+    if _KEY_BEGIN.match(text, start) is None:
+        return None
+    end = _KEY_END.search(text, start)
+    return Span(start, len(text) if end is None else end.end(), "private-key")
+
+
+def _named(name: str) -> Finder:
+    kind = _named_kind(name)
+
+    def find(text: str, start: int) -> Span | None:
+        end = start + len(name)
+        if text[end : end + 1] in _WORD:
+            return None  # `tokens`, `token_count`, `--token-file`
+        given = _GIVEN.match(text, end)
+        if given is None:
+            if not _FLAGGED.search(text[max(0, start - 70) : start]):
+                return None
+            given = _GAP.match(text, end)
+        value = None if given is None else _value(text, given.end(), given["quote"])
+        if given is None or value is None or _stays(text, start, given, value, kind):
+            return None
+        return Span(value.start, value.end, kind)
+
+    return find
+
+
+def _value(text: str, start: int, quote: str | None) -> Span | None:
+    """Return where the value that begins at `start` stands, the end of its line standing in for a missing quote."""
+    if quote is None:
+        match = _BARE.match(text, start)
+        return None if match is None else Span(start, start + len(match[0].rstrip(")]}")), "")
+    end = text.find(quote, start, start + _LONGEST)
+    if end < 0:
+        end = min((place for mark in "\r\n" if (place := text.find(mark, start, start + _LONGEST)) >= 0), default=-1)
+    return Span(start, min(len(text), start + _LONGEST) if end < 0 else end, "")
+
+
+def _stays(text: str, name: int, given: re.Match[str], value: Span, kind: str) -> bool:
+    """Tell whether a value given to a telling name is none of a secret's."""
+    found = text[value.start : value.end]
+    if not found or _HARMLESS.match(found):
+        return True
+    if kind == "token" and found.isdigit() and len(found) < 8:
+        return True  # a count of tokens
+    if kind == "pwd" and found[0] in "/~.":
+        return True  # a working directory
+    if given["quote"] is None and given.groupdict().get("sign") == ":":
+        before = text[max(0, name - 130) : name]
+        if _USERINFO.search(before):
+            return True  # `https://x-access-token:...@host`, which has a shape of its own
+        # Prose has colons too: `the password: it must be long`. A value has a digit, or a line of its own.
+        alone = text[value.end : value.end + 1] in {"", "\r", "\n"} and _LINE_START.search(before)
+        return not alone and not (len(found) >= 6 and any(char.isdigit() for char in found))
+    return False
+
+
+def _named_kind(name: str) -> str:
+    low = name.lower()
+    return next((word for word in _KINDS if word in low), "key").replace("_", "-")
+
+
+_KINDS: Final = ("password", "passwd", "passphrase", "pwd", "token", "authorization", "credentials", "secret", "key")
+
+_ALL: Final[tuple[tuple[str, Finder], ...]] = (
+    ("-----begin ", _private_key),
+    *((one.lower(), _token(kind, one, rest)) for kind, (words, rest) in _TOKENS.items() for one in words.split()),
+    *((literal, _place(kind, rule)) for kind, (literal, rule) in _PLACES.items()),
+    *((name, _named(name)) for name in _NAMES),
+)
+_LITERALS: Final = tuple(dict.fromkeys(literal for literal, _ in _ALL))

@@ -1,0 +1,52 @@
+"""Which ledger an address means, and where the default one is."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from indult.errors import MissingExtra, UsageError
+from indult.ledger.streams import utc_now
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from indult.ledger.protocol import Ledger
+
+__all__ = ["default_path", "open_ledger"]
+
+
+def default_path() -> Path:
+    """Return where the ledger is by default: `indult/ledger.db` in the user's data folder, outside any work tree."""
+    home = os.environ.get("XDG_DATA_HOME", "")
+    # The base directory specification has relative paths ignored.
+    folder = Path(home) if Path(home).is_absolute() else Path.home() / ".local" / "share"
+    return folder / "indult" / "ledger.db"
+
+
+def open_ledger(
+    address: str | os.PathLike[str] | None = None,
+    *,
+    clock: Callable[[], str] = utc_now,
+    read_only: bool = False,
+    timeout: float = 5.0,
+) -> Ledger:
+    """Open the ledger at a path or URL, the default one for None, and make it unless `read_only`.
+
+    Raises:
+        LedgerError: It cannot be opened; the class and hint say why.
+        MissingExtra: The address is of PostgreSQL.
+        UsageError: The address is of no known kind.
+    """
+    path = default_path() if address is None else address
+    if isinstance(path, str) and "://" in path:
+        scheme, _, rest = path.partition("://")
+        if scheme in {"postgres", "postgresql"}:
+            raise MissingExtra("a ledger in PostgreSQL is not there yet", hint="give the path of a file")
+        if scheme != "sqlite" or not rest:
+            raise UsageError(f"`{scheme}://` is no ledger", hint="give the path of a file")
+        path = rest
+    from indult.ledger.sqlite import SqliteLedger
+
+    return SqliteLedger(path, clock=clock, read_only=read_only, timeout=timeout)

@@ -1,0 +1,170 @@
+"""Events, the streams they belong to, and the hash that chains each to the one before it in its stream.
+
+The hash of an event is the SHA-256 of the canonical JSON of its `at`, `data`, `kind`, `prev`, `stream` and `version`;
+`prev` is the hash of the event before it in the stream, `GENESIS` for the first. The position, which counts the events
+of all streams, is not in it: a running digest over the hashes of all events fixes the positions, and anchors keep that.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, Final, Self
+
+from indult.canonical import MAX_BYTES, canonical, digest_text
+from indult.errors import InputError
+from indult.ledger.masking import mask, mask_text, suspicious
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["GENESIS", "OWN_STREAM", "Body", "Draft", "Event", "content_hash", "log_digest", "utc_now"]
+
+GENESIS: Final = "sha256:" + "0" * 64
+"""What stands before the first event of each stream."""
+
+OWN_STREAM: Final = "ledger"
+"""The stream of the ledger's own events: `anchored` and `forgotten`."""
+
+_AT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", re.ASCII)
+
+# The set of names is open, but a name must survive every store and every terminal.
+_UNFIT = re.compile(r"[\x00-\x1f\x7f]")
+
+
+def utc_now() -> str:
+    """Return the time in UTC as the ledger writes it: RFC 3339 with microseconds and `Z`."""
+    return datetime.now(UTC).isoformat(timespec="microseconds")[:26] + "Z"
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """A text kept beside the events, under its digest, so that it can be forgotten while the chain still verifies.
+
+    Secrets in it are masked before the digest is taken.
+    """
+
+    text: str
+    digest: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        masked = mask_text(self.text)
+        object.__setattr__(self, "text", masked)
+        object.__setattr__(self, "digest", digest_text(masked))
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """An event to be: what its writer knows of it.
+
+    `data` may hold the reserved keys `counts`, `latest`, `keep` and `clear`, which feed the views. The digests of
+    `bodies` are added to it as `bodies`.
+    """
+
+    stream: str
+    kind: str
+    data: dict[str, Any]
+    bodies: tuple[Body, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """An event of a stream, as it was written.
+
+    `version` counts from 1 within the stream, `position` from 1 over all of them; `at` is the writer's time.
+    """
+
+    stream: str
+    version: int
+    position: int
+    kind: str
+    at: str
+    data: dict[str, Any]
+    prev: str
+    hash: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        return {name: getattr(self, name) for name in Event.__dataclass_fields__}
+
+    @classmethod
+    def from_dict(cls, value: Mapping[str, Any]) -> Self:
+        """Read the JSON form; InputError if a field is absent or of another type."""
+        for name, kind in _FIELDS.items():
+            if type(value.get(name)) is not kind:
+                raise InputError(f"an event needs `{name}`, of type {kind.__name__}")
+        return cls(**{name: value[name] for name in _FIELDS})
+
+
+_FIELDS: Final[dict[str, type]] = {
+    "stream": str,
+    "version": int,
+    "position": int,
+    "kind": str,
+    "at": str,
+    "data": dict,
+    "prev": str,
+    "hash": str,
+}
+
+
+def data_text(draft: Draft) -> str:
+    """Return the canonical data of `draft` as it will be kept: secrets masked, bodies named.
+
+    Raises:
+        InputError: The data is not JSON, too large, or uses the key `bodies`.
+    """
+    data = draft.data
+    if "bodies" in data:
+        raise InputError("the data of an event has the reserved key `bodies`", hint="give bodies to the draft")
+    if draft.bodies:
+        data = {**data, "bodies": sorted({body.digest for body in draft.bodies})}
+    text = canonical(data)
+    # Looking for a few words in the whole text is far cheaper than walking it, and mostly there is nothing to mask.
+    found = suspicious(text)
+    if found:
+        text = canonical(mask(data, found))
+    if len(text) > MAX_BYTES:
+        raise InputError(
+            f"the data of an event of stream `{draft.stream}` is too large: {len(text)} characters, at most {MAX_BYTES}",
+            hint="put long texts into bodies",
+        )
+    return text
+
+
+def content_hash(*, stream: str, version: int, kind: str, at: str, text: str, prev: str) -> str:
+    """Return the hash of an event whose canonical data is `text`."""
+    # The canonical JSON of the whole, put together around the data so that the data is written once.
+    return digest_text(
+        f'{{"at":{canonical(at)},"data":{text},"kind":{canonical(kind)},"prev":{canonical(prev)}'
+        f',"stream":{canonical(stream)},"version":{version}}}'
+    )
+
+
+def log_digest(before: str, hashed: str) -> str:
+    """Return the running digest over all events up to one with the hash `hashed`, `GENESIS` standing before the first."""
+    return "sha256:" + sha256(f"{before}\n{hashed}".encode()).hexdigest()
+
+
+def check_name(name: str, what: str) -> None:
+    """Refuse a name of a stream, kind, scope, counter or key that not every store keeps."""
+    if type(name) is not str or not name or len(name) > 1024 or _UNFIT.search(name):
+        raise InputError(f"`{name!r}` is no {what}", hint="use 1 to 1024 characters, none of them a control character")
+
+
+def check_drafts(drafts: tuple[Draft, ...]) -> None:
+    """Refuse drafts whose stream or kind is no name, or that write into the ledger's own stream."""
+    for draft in drafts:
+        check_name(draft.stream, "stream")
+        check_name(draft.kind, "kind of event")
+        if draft.stream == OWN_STREAM:
+            raise InputError(f"the stream `{OWN_STREAM}` is written by the ledger itself")
+
+
+def check_at(at: str) -> str:
+    """Return `at`, a clock's answer, if the ledger can keep it."""
+    if type(at) is not str or not _AT.fullmatch(at):
+        raise InputError(f"`{at}` is no time of a ledger", hint="write UTC as 2026-08-20T09:00:00.000000Z")
+    return at
