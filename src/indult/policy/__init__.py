@@ -3,6 +3,23 @@
 from __future__ import annotations
 
 from indult.policy.bucket import Bucket
-from indult.policy.model import DEFAULT, Effect, Mode, Policy, Record, Rule
+from indult.policy.dump import dumps_policy
+from indult.policy.load import Loaded, find_errors, load_policy, loads_policy, read_policy
+from indult.policy.model import DEFAULT, SCHEMA, Effect, Mode, Policy, Record, Rule
 
-__all__ = ["DEFAULT", "Bucket", "Effect", "Mode", "Policy", "Record", "Rule"]
+__all__ = [
+    "DEFAULT",
+    "SCHEMA",
+    "Bucket",
+    "Effect",
+    "Loaded",
+    "Mode",
+    "Policy",
+    "Record",
+    "Rule",
+    "dumps_policy",
+    "find_errors",
+    "load_policy",
+    "loads_policy",
+    "read_policy",
+]

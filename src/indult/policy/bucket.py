@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
+from indult.cel import fuse
 from indult.policy.patterns import target_pattern, tool_pattern
 
 if TYPE_CHECKING:
@@ -68,8 +69,6 @@ class Bucket:
         return value
 
     def _fuse(self, groups: tuple[tuple[Rule, ...], ...]) -> Decide:
-        from indult.cel import fuse
-
         return fuse([[self._conditions[rule.id] for rule in group] for group in groups], self._policy.env)
 
     def _observe(self) -> Observe:

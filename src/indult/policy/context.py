@@ -6,10 +6,11 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+from indult.cel import Env, RecordType, parse_type
 from indult.errors import PolicyError
 
 if TYPE_CHECKING:
-    from indult.cel import Env, Type
+    from indult.cel import Type
 
 __all__ = ["ROOTS", "check_name", "environment", "fact_type"]
 
@@ -53,8 +54,6 @@ def fact_type(text: object) -> Type:
     Raises:
         PolicyError: It names none.
     """
-    from indult.cel import parse_type
-
     if not isinstance(text, str):
         raise PolicyError(f"`{text}` is not the name of a type", hint="for instance `int`, `string` or `list(string)`")
     return parse_type(text)
@@ -66,8 +65,6 @@ def environment(context: Mapping[str, Any]) -> Env:
     Raises:
         PolicyError: A name or a type that cannot be declared, or records nested more than one level.
     """
-    from indult.cel import Env, RecordType, parse_type
-
     types: dict[str, Type] = {name: parse_type(text) for name, text in ROOTS.items()}
     for name, declared in context.items():
         check_name(name)

@@ -13,6 +13,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from indult.canonical import canonical, copy_json, digest_text
+from indult.cel import check
 from indult.errors import InputError, PolicyError
 from indult.policy.bucket import Bucket, BucketCache
 from indult.policy.context import environment
@@ -21,9 +22,25 @@ from indult.policy.patterns import target_pattern, tool_pattern
 if TYPE_CHECKING:
     from indult.cel import Checked, Env
 
-__all__ = ["DEFAULT", "SCHEMA", "Effect", "Mode", "Policy", "Record", "Rule"]
+__all__ = [
+    "DEFAULT",
+    "SCHEMA",
+    "TEMPLATE_FIELDS",
+    "Effect",
+    "Mode",
+    "Policy",
+    "Record",
+    "Rule",
+    "check_id",
+    "check_template",
+]
 
 _ID: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,99}", re.ASCII).fullmatch
+
+_FIELD: Final = re.compile(r"\{([^{}]*)\}")
+
+TEMPLATE_FIELDS: Final = ("approver", "title", "change", "targets", "expires", "uses", "says")
+"""What `says_opened` may name: the grant that opens, and the sentence that it opens."""
 
 SCHEMA: Final = 1
 """The version of the policy file format, the value of its key `schema`."""
@@ -209,6 +226,11 @@ class Policy:
         value: dict[str, Checked | None] = self._cached("conditions", self._check)
         return value
 
+    def remember(self, env: Env, conditions: dict[str, Checked | None]) -> Self:
+        """Take over the environment and the conditions that a loader has checked already, and return the policy."""
+        self._cache.update(env=env, conditions=conditions)
+        return self
+
     @property
     def default_rule(self) -> Rule:
         """Return the rule that stands for the key `default`."""
@@ -272,8 +294,6 @@ class Policy:
             raise PolicyError(f"not a policy: {exc}") from exc
 
     def _check(self) -> dict[str, Checked | None]:
-        from indult.cel import check
-
         env = self.env
         return {rule.id: None if rule.when is None else check(rule.when, env) for rule in self.rules}
 
@@ -283,16 +303,41 @@ class Policy:
         return self._cache[name]
 
 
-def _check_words(rule: Rule) -> None:
-    if not isinstance(rule.id, str) or not _ID(rule.id):
+def check_id(value: object) -> None:
+    """Refuse what cannot be the id of a rule.
+
+    Raises:
+        PolicyError: It is empty, too long or holds other characters than a word does.
+    """
+    if not isinstance(value, str) or not _ID(value):
         raise PolicyError(
-            f"a rule cannot have the id `{rule.id}`",
+            f"a rule cannot have the id `{value}`",
             hint="up to 100 letters, digits, `_`, `-` and `.`, with a letter or `_` first",
         )
+
+
+def check_template(text: str) -> None:
+    """Refuse a `says_opened` with a field that it cannot have, or with a brace that belongs to none.
+
+    Raises:
+        PolicyError: The field is unknown, or a brace stands alone.
+    """
+    for name in _FIELD.findall(text):
+        if name not in TEMPLATE_FIELDS:
+            known = ", ".join(f"{{{field}}}" for field in TEMPLATE_FIELDS)
+            raise PolicyError(f"unknown field `{{{name}}}`", hint=f"one of {known}")
+    if set(_FIELD.sub("", text)) & {"{", "}"}:
+        raise PolicyError("a brace without its partner in the template", hint="braces stand around fields only")
+
+
+def _check_words(rule: Rule) -> None:
+    check_id(rule.id)
     for name in ("tool", "target", "when", "says", "says_opened", "exception", "approval"):
         value = getattr(rule, name)
         if not isinstance(value, str) and (value is not None or name == "tool"):
             raise PolicyError(f"`{name}` of rule `{rule.id}` must be text, not `{value!r}`")
+    if rule.says_opened is not None:
+        check_template(rule.says_opened)
 
 
 def _check_mappings(rule: Rule, name: str) -> None:

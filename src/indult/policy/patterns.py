@@ -224,7 +224,7 @@ def _check_text(text: str, what: str) -> None:
     if text != text.strip():
         raise PolicyError(f"the {what} pattern `{text}` begins or ends with white space")
     if not text.isprintable():
-        raise PolicyError(f"the {what} pattern `{text!r}` holds a control or an invisible character")
+        raise PolicyError(f"the {what} pattern `{repr(text)[1:-1]}` holds a control or an invisible character")
 
 
 def _check_path(path: str, text: str) -> None:

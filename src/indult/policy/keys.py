@@ -1,0 +1,214 @@
+"""The keys of a policy file: what each may hold, and which of them this version cannot act on yet."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, Final
+
+from indult.errors import PolicyError
+from indult.policy.model import DEFAULT, SCHEMA, Effect, Mode, Record, check_id, check_template
+from indult.policy.patterns import target_pattern, tool_pattern
+from indult.policy.reader import Document, Node
+from indult.policy.scalars import MISLEADING
+
+__all__ = ["EXAMPLE_KEYS", "POLICY_KEYS", "RULE_KEYS", "UNAVAILABLE", "Convert", "nearest", "unavailable"]
+
+Convert = Callable[[Document, Node], Any]
+"""Turns the node of a value into the value of the model.
+
+Raises:
+    PolicyError: With a place, or without one, which then is that of the node.
+"""
+
+UNAVAILABLE: Final = {
+    "policy": frozenset({"approvers", "checks", "fixer", "autofix"}),
+    "rule": frozenset({"approval", "approvals", "exception", "limit", "says_opened"}),
+}
+"""Keys that are part of the format, and that this version refuses because nothing would enforce them."""
+
+
+def unavailable(key: str) -> PolicyError:
+    """Return the refusal of a key that comes with a later version."""
+    return PolicyError(
+        f"`{key}` is not available in this version of indult", hint="leave it out: nothing would enforce it"
+    )
+
+
+def nearest(word: str, words: Iterable[str]) -> str:
+    """Return the hint that names the word that may have been meant, or else all there are."""
+    from difflib import get_close_matches
+
+    known = list(words)
+    near = get_close_matches(word, known, n=1)
+    return f"did you mean `{near[0]}`?" if near else "one of " + ", ".join(f"`{name}`" for name in known)
+
+
+def text(document: Document, node: Node) -> str:
+    """Return a text that can be shown: no control or bidirectional characters, not even by way of an escape."""
+    value = document.text(node).strip()
+    if not value:
+        raise PolicyError("nothing stands here, but a text must")
+    found = MISLEADING.search(value)
+    if found:
+        raise PolicyError(f"the text holds the character U+{ord(found[0]):04X}, which is invisible or misleading")
+    return value
+
+
+def source(document: Document, node: Node) -> str:
+    """Return a condition as it is written: `true` and `1` are conditions too, quotes or not."""
+    if not node.is_scalar:
+        raise document.at(
+            node,
+            f"expected a condition, not a {node.kind}",
+            hint="put a condition that begins with `[` or `{` in quotes, or write it below `when: |`",
+        )
+    if not node.value.strip():
+        raise PolicyError("nothing stands here, but a condition must", hint="without `when`, the rule always holds")
+    value: str = node.value
+    return value.rstrip()
+
+
+def word(words: type[Effect | Mode | Record]) -> Convert:
+    """Return the converter for a closed set of words."""
+
+    def convert(document: Document, node: Node) -> Any:
+        # `off` and `true` are no words of ours, but saying that they need quotes would lead nowhere.
+        found = node.value if node.is_scalar else document.text(node)
+        if found not in list(words):
+            raise PolicyError(f"unknown word `{found}`", hint=nearest(found, words))
+        return words(found)
+
+    return convert
+
+
+def _default(document: Document, node: Node) -> Effect:
+    found = word(Effect)(document, node)
+    if found is Effect.ALLOW:
+        raise PolicyError("the default cannot be `allow`", hint="`deny` or `ask`; allow tools by rules")
+    return Effect(found)
+
+
+def _schema(document: Document, node: Node) -> int:
+    value = document.json(node)
+    if type(value) is not int or value != SCHEMA:
+        raise PolicyError(f"unknown schema `{value}`", hint=f"this version of indult reads `schema: {SCHEMA}`")
+    return value
+
+
+def _id(document: Document, node: Node) -> str:
+    value = document.text(node)
+    check_id(value)
+    if value == DEFAULT:
+        raise PolicyError(f"the id `{DEFAULT}` is taken", hint="it stands for the key `default` of the policy")
+    return value
+
+
+def _tool(document: Document, node: Node) -> str:
+    value = document.text(node)
+    tool_pattern(value)
+    return value
+
+
+def _target(document: Document, node: Node) -> str:
+    value = document.text(node)
+    target_pattern(value)
+    return value
+
+
+def _template(document: Document, node: Node) -> str:
+    value = text(document, node)
+    check_template(value)
+    return value
+
+
+def _mappings(what: str) -> Convert:
+    def convert(document: Document, node: Node) -> tuple[dict[str, Any], ...]:
+        if not node.is_list:
+            raise document.at(node, f"expected a list of {what}", hint="begin each with `- `")
+        if not node.value:
+            raise document.at(node, f"the list of {what} is empty", hint="leave the key out")
+        for item in node.value:
+            if not item.is_map or not item.value:
+                raise document.at(item, f"expected a mapping with at least one key: one of the {what}")
+        return tuple(document.json(item) for item in node.value)
+
+    return convert
+
+
+def _approvals(document: Document, node: Node) -> int:
+    value = document.json(node)
+    if type(value) is not int or value < 1:
+        raise PolicyError(f"`{value}` is no number of approvals", hint="a whole number from 1 on")
+    return value
+
+
+def _approval(document: Document, node: Node) -> str:
+    value = document.text(node)
+    if value not in ("signed", "any"):
+        raise PolicyError(f"unknown word `{value}`", hint="`signed` or `any`")
+    return value
+
+
+def _approvers(document: Document, node: Node) -> dict[str, str]:
+    found = {}
+    for name, key, value in document.pairs(node):
+        if not name or not name.isprintable() or name != name.strip():
+            raise document.at(key, f"an approver cannot have the name `{name}`")
+        found[name] = document.text(value)
+        if not _is_public_key(found[name]):
+            raise document.at(
+                value,
+                f"the key of `{name}` is not an OpenSSH Ed25519 public key",
+                hint="one line that begins with `ssh-ed25519 AAAA`, from a file that ends with `.pub`",
+            )
+    return found
+
+
+def _is_public_key(line: str) -> bool:
+    """Tell whether a line is `ssh-ed25519 BASE64 [COMMENT]` with the 51 bytes of RFC 8709, section 4."""
+    from binascii import Error, a2b_base64
+
+    kind, _, rest = line.partition(" ")
+    try:
+        raw = a2b_base64(rest.partition(" ")[0], strict_mode=True)
+    except (Error, ValueError):
+        return False
+    return kind == "ssh-ed25519" and len(raw) == 51 and raw.startswith(b"\0\0\0\x0bssh-ed25519\0\0\0\x20")
+
+
+def _json(document: Document, node: Node) -> Any:
+    return document.json(node)
+
+
+RULE_KEYS: Final[dict[str, Convert]] = {
+    "id": _id,
+    "effect": word(Effect),
+    "tool": _tool,
+    "target": _target,
+    "when": source,
+    "says": text,
+    "says_opened": _template,
+    "downgrade": _mappings("changes to the arguments"),
+    "exception": text,
+    "approvals": _approvals,
+    "approval": _approval,
+    "mode": word(Mode),
+    "record": word(Record),
+    "match": _mappings("examples"),
+    "no_match": _mappings("examples"),
+}
+"""Key of a rule -> its converter, in the order in which a rule is best written."""
+
+POLICY_KEYS: Final[dict[str, Convert]] = {
+    "schema": _schema,
+    "default": _default,
+    "mode": word(Mode),
+    "approvers": _approvers,
+    "checks": _json,
+    "fixer": _json,
+    "autofix": _json,
+}
+"""Key of the file -> its converter; `extends`, `context` and `rules` are read by the loader itself."""
+
+EXAMPLE_KEYS: Final = ("tool", "args", "actor", "target")
+"""What an example may hold besides the facts of the declared context."""

@@ -1,0 +1,333 @@
+"""Policy files: `indult.yaml` becomes a `Policy`, or errors with file, line, column, the offending line and a hint."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from indult.canonical import MAX_BYTES
+from indult.cel import check
+from indult.errors import ConditionError, PolicyError
+from indult.policy import keys, presets
+from indult.policy.context import check_name, environment, fact_type
+from indult.policy.examples import check_examples
+from indult.policy.model import Effect, Policy, Rule
+from indult.policy.reader import Document, Node, read
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from indult.cel import Checked, Env
+
+__all__ = ["Loaded", "find_errors", "load_policy", "loads_policy", "read_policy"]
+
+Keys = dict[str, tuple[Node, Node]]
+"""Key node and value node by the name of the key."""
+
+_LOADED_KEYS: Final = ("extends", "context", "rules")
+_BEGIN: Final = "begin each rule with `- id: NAME`"
+_MISSING: Final = {
+    "id": "give it a name that logs and approvals can cite: `id: NAME`",
+    "effect": "`effect: allow`, `effect: ask` or `effect: deny`",
+    "says": "say in one sentence what the agent must not do, or must ask for: `says: TEXT`",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loaded:
+    """A policy with what its file says itself: the presets that it extends and the ids of its own rules."""
+
+    policy: Policy
+    extends: tuple[str, ...]
+    own: frozenset[str]
+
+
+def load_policy(path: str | Path) -> Policy:
+    """Return the policy of a file.
+
+    Raises:
+        PolicyError: The file cannot be read, or is not a policy; with several errors, the first one.
+    """
+    return read_policy(path).policy
+
+
+def loads_policy(text: str | bytes, *, source: str = "policy") -> Policy:
+    """Return the policy that a text is; `source` stands for the file in errors.
+
+    Raises:
+        PolicyError: The text is not a policy; with several errors, the first one.
+    """
+    return _loaded(text, source).policy
+
+
+def read_policy(path: str | Path) -> Loaded:
+    """Return the policy of a file together with what the file says itself.
+
+    Raises:
+        PolicyError: As for `load_policy`.
+    """
+    return _loaded(_bytes(path), str(path))
+
+
+def find_errors(path: str | Path) -> list[PolicyError]:
+    """Return every error of a policy file, in the order in which they stand there."""
+    try:
+        loader = _Loader(_bytes(path), str(path))
+    except PolicyError as exc:
+        return [exc]
+    loader.load()
+    return loader.sorted_errors()
+
+
+def _loaded(raw: str | bytes, source: str) -> Loaded:
+    loader = _Loader(raw, source)
+    loaded = loader.load()
+    if loaded is None:
+        raise loader.sorted_errors()[0]
+    return loaded
+
+
+def _bytes(path: str | Path) -> bytes:
+    try:
+        with Path(path).open("rb") as file:
+            # One byte more than allowed tells that it is too large, whatever kind of file this is.
+            return file.read(MAX_BYTES + 1)
+    except FileNotFoundError:
+        raise PolicyError("there is no such policy file", hint="name one with --policy", source=str(path)) from None
+    except (OSError, ValueError) as exc:
+        reason = exc.strerror if isinstance(exc, OSError) and exc.strerror else str(exc)
+        raise PolicyError(f"the policy file cannot be read: {reason.lower()}", source=str(path)) from exc
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """A rule that was read and where it stands; `rule` is none where a key of it is in error."""
+
+    document: Document
+    node: Node
+    keys: Keys
+    id: str | None
+    rule: Rule | None
+
+
+class _Loader:
+    """One load: reads all there is and collects errors, so that a person sees every one of them at once."""
+
+    def __init__(self, raw: str | bytes, source: str) -> None:
+        self.document = read(raw, source=source)
+        self.errors: list[PolicyError] = []
+        self.context: dict[str, Any] = {}
+        self.entries: list[_Entry] = []
+        self.context_is_whole = True
+
+    def sorted_errors(self) -> list[PolicyError]:
+        """Return the errors in the order of their places, those of the file itself first."""
+        own = self.document.source
+        return sorted(self.errors, key=lambda exc: (exc.source != own, exc.line or 0, exc.column or 0))
+
+    def load(self) -> Loaded | None:
+        """Return the policy, or none where there are errors."""
+        document, root = self.document, self.document.root
+        if root is None or not root.is_map:
+            message = "the policy is empty" if root is None else "a policy is a mapping of keys and values"
+            hint = "begin with `schema: 1`, `default: deny` and `rules:`"
+            self.errors.append(document.error(root.line if root else 1, root.column if root else 1, message, hint=hint))
+            return None
+        found = self._keys(document, root, "policy", (*keys.POLICY_KEYS, *_LOADED_KEYS))
+        values = self._values(document, found, keys.POLICY_KEYS)
+        if "schema" not in found:
+            self.errors.append(document.at(root, "the policy has no `schema`", hint="begin with `schema: 1`"))
+        if "rules" not in found and "extends" not in found:
+            self.errors.append(document.at(root, "the policy has no `rules`", hint="write `rules: []` to have none"))
+        self._read_body(document, found)
+        extends = self._extend(found["extends"][1]) if "extends" in found else ()
+        self._check_ids(found.get("extends"))
+        env, conditions = self._check_conditions()
+        if self.errors or env is None:
+            return None
+        del values["schema"]
+        policy = Policy(rules=tuple(entry.rule for entry in self.entries if entry.rule), context=self.context, **values)
+        own = frozenset(entry.rule.id for entry in self.entries if entry.rule and entry.document is document)
+        return Loaded(policy=policy.remember(env, conditions), extends=extends, own=own)
+
+    def _read_body(self, document: Document, found: Keys) -> None:
+        if "context" in found:
+            self._read_context(document, found["context"][1])
+        if "rules" in found:
+            self._read_rules(document, found["rules"][1])
+
+    def _pairs(self, document: Document, node: Node) -> Keys:
+        """Return key node and value node by name; a key that is no text or stands twice is an error and left out."""
+        found: Keys = {}
+        for key, value in node.value:
+            try:
+                name = document.key(key)
+            except PolicyError as exc:
+                self.errors.append(exc)
+                continue
+            if name in found:
+                self.errors.append(document.twice(key, name, found[name][0]))
+            else:
+                found[name] = (key, value)
+        return found
+
+    def _keys(self, document: Document, node: Node, what: str, known: Iterable[str]) -> Keys:
+        """Return the pairs with a key that may stand there; every other one is an error."""
+        found = self._pairs(document, node)
+        refused = keys.UNAVAILABLE[what]
+        for name in [name for name in found if name in refused or name not in known]:
+            key, _ = found.pop(name)
+            if name in refused:
+                self._add(document, key, keys.unavailable(name))
+            else:
+                hint = keys.nearest(name, known)
+                self.errors.append(document.at(key, f"unknown key `{name}` in a {what}", hint=hint))
+        return found
+
+    def _values(self, document: Document, found: Keys, converters: dict[str, keys.Convert]) -> dict[str, Any]:
+        """Return the values of all keys that have a converter and no error."""
+        values = {}
+        for name, (_, node) in found.items():
+            if name in converters:
+                try:
+                    values[name] = converters[name](document, node)
+                except PolicyError as exc:
+                    self._add(document, node, exc)
+        return values
+
+    def _add(self, document: Document, node: Node, exc: PolicyError) -> None:
+        self.errors.append(exc if exc.source is not None else document.place(exc, node.line, node.column))
+
+    def _read_context(self, document: Document, node: Node) -> None:
+        before = len(self.errors)
+        if node.is_map:
+            for name, (key, value) in self._pairs(document, node).items():
+                declared = self._declared(document, name, key, value)
+                if self.context.setdefault(name, declared) != declared:
+                    self.errors.append(document.at(key, f"the fact `{name}` is declared in another way elsewhere"))
+        else:
+            hint = "write `context: {NAME: TYPE}`"
+            self.errors.append(document.at(node, f"expected names and types, not a {node.kind}", hint=hint))
+        self.context_is_whole &= before == len(self.errors)
+
+    def _declared(self, document: Document, name: str, key: Node, node: Node, *, field: bool = False) -> Any:
+        """Return the text of a type, or one level of names and such texts; errors leave none."""
+        try:
+            check_name(name, field=field)
+            if not node.is_map:
+                return self._type(document, node)
+            if field:
+                raise document.at(node, "facts are grouped one level deep only", hint="use `map(string, dyn)`")
+            if not node.value:
+                raise document.at(node, "the group of facts is empty")
+        except PolicyError as exc:
+            self._add(document, key, exc)
+            return None
+        pairs = self._pairs(document, node)
+        return {inner: self._declared(document, inner, at, value, field=True) for inner, (at, value) in pairs.items()}
+
+    def _type(self, document: Document, node: Node) -> str:
+        if node.is_list:
+            raise document.at(node, "expected the name of a type, not a list", hint="for instance `list(string)`")
+        try:
+            declared = document.text(node)
+            fact_type(declared)
+        except PolicyError as exc:
+            if node.value.count("(") > node.value.count(")"):
+                exc = PolicyError(
+                    exc.message, hint='between { and }, a type with a comma needs quotes: "map(string, int)"'
+                )
+            raise document.place(exc, node.line, node.column) from None
+        return declared
+
+    def _read_rules(self, document: Document, node: Node) -> None:
+        if not node.is_list:
+            self.errors.append(document.at(node, f"expected a list of rules, not a {node.kind}", hint=_BEGIN))
+            return
+        for item in node.value:
+            if item.is_map:
+                self.entries.append(self._rule(document, item))
+            else:
+                self.errors.append(document.at(item, f"expected a rule, not a {item.kind}", hint=_BEGIN))
+
+    def _rule(self, document: Document, node: Node) -> _Entry:
+        before = len(self.errors)
+        found = self._keys(document, node, "rule", keys.RULE_KEYS)
+        values = self._values(document, found, keys.RULE_KEYS)
+        for name in ("id", "effect"):
+            if name not in found:
+                self.errors.append(document.at(node, f"the rule has no `{name}`", hint=_MISSING[name]))
+        ident, effect = values.get("id"), values.get("effect")
+        if effect in (Effect.ASK, Effect.DENY) and "says" not in found:
+            self.errors.append(document.at(node, f"the rule `{ident}` has no `says`", hint=_MISSING["says"]))
+        if "downgrade" in found and effect not in (Effect.DENY, None):
+            self.errors.append(document.at(found["downgrade"][0], f"only a deny has a `downgrade`, not an {effect}"))
+        rule = None
+        if len(self.errors) == before:
+            try:
+                rule = Rule(**values)
+            except PolicyError as exc:
+                self._add(document, node, exc)
+        return _Entry(document, node, found, ident, rule)
+
+    def _extend(self, node: Node) -> tuple[str, ...]:
+        """Read the presets that the file extends, as if their rules and facts stood in it."""
+        names: list[str] = []
+        for item in node.value if node.is_list else [node]:
+            try:
+                name = self.document.text(item, "the name of a preset")
+                preset = presets.preset(name)
+            except PolicyError as exc:
+                self._add(self.document, item, exc)
+                continue
+            if name in names:
+                self.errors.append(self.document.at(item, f"the preset `{name}` is named twice"))
+            elif preset.root is not None:
+                names.append(name)
+                self._read_body(preset, self._keys(preset, preset.root, "policy", ("schema", "context", "rules")))
+        return tuple(names)
+
+    def _check_ids(self, extends: tuple[Node, Node] | None) -> None:
+        """Refuse a second rule with the same id: with the order of rules meaningless, neither could win."""
+        first: dict[str, _Entry] = {}
+        for entry in self.entries:
+            other = first.setdefault(entry.id, entry) if entry.id else entry
+            if other is entry:
+                continue
+            if other.document is entry.document:
+                message, hint = f"two rules have the id `{entry.id}`", f"the first begins on line {other.node.line}"
+                self.errors.append(entry.document.at(entry.keys["id"][1], message, hint=hint))
+            elif other.document is self.document:
+                message = f"the preset `{entry.document.source}` has a rule with the id `{entry.id}` already"
+                self.errors.append(other.document.at(other.keys["id"][1], message, hint="choose another id"))
+            elif extends is not None:
+                message = f"`{other.document.source}` and `{entry.document.source}` both have a rule `{entry.id}`"
+                self.errors.append(self.document.at(extends[1], message))
+
+    def _check_conditions(self) -> tuple[Env | None, dict[str, Checked | None]]:
+        """Check every condition against the declared context, then every example against its rule."""
+        if not self.context_is_whole:
+            return None, {}
+        env = environment(self.context)
+        conditions: dict[str, Checked | None] = {}
+        for entry in self.entries:
+            checked = self._condition(entry, env)
+            if entry.rule is None:
+                continue
+            conditions[entry.rule.id] = checked
+            if checked is not None or entry.rule.when is None:
+                self.errors += check_examples(entry.document, entry.keys, entry.rule, checked, env)
+        return env, conditions
+
+    def _condition(self, entry: _Entry, env: Env) -> Checked | None:
+        if "when" not in entry.keys:
+            return None
+        node = entry.keys["when"][1]
+        if not node.is_scalar or not node.value.strip():
+            return None
+        try:
+            return check(node.value, env)
+        except ConditionError as exc:
+            self.errors.append(entry.document.within(exc, node))
+            return None
