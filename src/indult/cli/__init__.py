@@ -18,6 +18,8 @@ VERBS: Final[dict[str, tuple[str, str]]] = {
     "mixer": ("indult.cli.mixer", "Run the worked example: five agents in a park under one policy."),
     "check": ("indult.cli.check", "Judge one action and end with the verdict's exit code."),
     "brief": ("indult.cli.brief", "Print the text that a proposer reads of a policy."),
+    "policy": ("indult.cli.policy", "Show a policy, find the errors of policy files, print their schema."),
+    "test": ("indult.cli.test", "Hold a policy against cases, or against an old ledger."),
     "run": ("indult.cli.run", "List, show and resume the runs in a ledger."),
 }
 """Verb -> its module and one line of help, so that `indult --help` imports no verb."""
