@@ -102,6 +102,8 @@ def _settle(db: sqlite3.Connection, path: Path, *, read_only: bool, timeout: flo
     db.execute("PRAGMA foreign_keys = ON")
     # What is deleted is overwritten, so that a forgotten body is in no free page.
     db.execute("PRAGMA secure_delete = ON")
+    # A commit writes about ten pages; every 400 of them go into the file at once.
+    db.execute("PRAGMA wal_autocheckpoint = 4000")
     db.execute("PRAGMA journal_size_limit = 67108864")
     if version(db) < len(MIGRATIONS):
         _migrate(db, path)

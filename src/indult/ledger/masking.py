@@ -84,7 +84,7 @@ _NAMES: Final = (
 # fmt: on
 """Names that tell: a value given to one of them, or to a name that ends in one, is a secret."""
 
-_TELLING = re.compile(rf"(?:{'|'.join(map(re.escape, _NAMES))}|authorization)$", re.IGNORECASE)
+_TELLING: Final = (*_NAMES, "authorization")
 _FLAG = re.compile(rf"--?(?:\w[\w-]{{0,64}}-)?(?:{'|'.join(map(re.escape, _NAMES))})$", re.IGNORECASE)
 
 _WORD: Final = frozenset(string.ascii_letters + string.digits + "_-")
@@ -117,60 +117,65 @@ def mask(value: Any, among: Collection[str] | None = None) -> Any:
 
     `among` are the literals to look for, from `suspicious`; all of them by default.
     """
-    finders = _ALL if among is None else [pair for pair in _ALL if pair[0] in among]
-    return _walk(value, finders)
+    return _walk(value, _LITERALS if among is None else among)
 
 
 def mask_text(text: str) -> str:
     """Return `text` with what looks like a secret replaced."""
-    return _masked(text, _ALL)
+    return _masked(text, suspicious(text))
 
 
 def suspicious(text: str) -> list[str]:
     """Return the literals of secrets that stand in `text`; without any there is nothing to mask."""
     low = text.lower()
-    return [literal for literal in _LITERALS if literal in low]
+    near = [literal for word, literals in _BY_WORD if word in low for literal in literals]
+    near += [literal for sign, literals in _BY_SIGN if sign.search(text) for literal in literals]
+    return [literal for literal in near if literal in low]
 
 
-Finders = Collection[tuple[str, Finder]]
-
-
-def _walk(value: Any, finders: Finders) -> Any:
+def _walk(value: Any, among: Collection[str]) -> Any:
     kind = type(value)
     if kind is str:
-        return _masked(value, finders)
+        return _masked(value, among)
     if kind is dict:
-        return _walk_dict(value, finders)
+        return _walk_dict(value, among)
     if kind is list or kind is tuple:
-        return _walk_list(value, finders)
+        return _walk_list(value, among)
     return value
 
 
-def _walk_dict(value: dict[str, Any], finders: Finders) -> dict[str, Any]:
+def _walk_dict(value: dict[str, Any], among: Collection[str]) -> dict[str, Any]:
     copied: dict[str, Any] = {}
     for key, item in value.items():
-        name = _masked(key, finders)
+        name = _masked(key, among)
         while name in copied:  # two secrets masked alike must not become one entry
             name += "'"
-        secret = type(item) is str and item and _TELLING.search(key) and not _HARMLESS.match(item)
-        copied[name] = f"[masked:{_named_kind(key)}]" if secret else _walk(item, finders)
+        telling = type(item) is str and item and key.lower().endswith(_TELLING)
+        secret = telling and not _HARMLESS.match(item)
+        copied[name] = f"[masked:{_named_kind(key)}]" if secret else _walk(item, among)
     return copied
 
 
-def _walk_list(value: list[Any] | tuple[Any, ...], finders: Finders) -> list[Any]:
+def _walk_list(value: list[Any] | tuple[Any, ...], among: Collection[str]) -> list[Any]:
     copied: list[Any] = []
     flagged = False
     for item in value:
         word = type(item) is str
         secret = flagged and word and item and item[0] != "-" and not _HARMLESS.match(item)
-        copied.append("[masked:argument]" if secret else _walk(item, finders))
+        copied.append("[masked:argument]" if secret else _walk(item, among))
         flagged = word and item[:1] == "-" and _FLAG.match(item) is not None
     return copied
 
 
-def _masked(text: str, finders: Finders) -> str:
+def _masked(text: str, among: Collection[str]) -> str:
     low = text.lower() if text.isascii() else text.translate(_LOWER)  # `str.lower` may move what follows
-    spans = [span for literal, find in finders if literal in low for span in _spans(text, low, literal, find)]
+    spans = [
+        span
+        for literal in among
+        if literal in low
+        for find in _FINDERS[literal]
+        for span in _spans(text, low, literal, find)
+    ]
     return _replaced(text, spans) if spans else text
 
 
@@ -286,10 +291,42 @@ def _named_kind(name: str) -> str:
 
 _KINDS: Final = ("password", "passwd", "passphrase", "pwd", "token", "authorization", "credentials", "secret", "key")
 
-_ALL: Final[tuple[tuple[str, Finder], ...]] = (
-    ("-----begin ", _private_key),
-    *((one.lower(), _token(kind, one, rest)) for kind, (words, rest) in _TOKENS.items() for one in words.split()),
-    *((literal, _place(kind, rule)) for kind, (literal, rule) in _PLACES.items()),
-    *((name, _named(name)) for name in _NAMES),
+def _finders() -> dict[str, list[Finder]]:
+    found: dict[str, list[Finder]] = {"-----begin ": [_private_key]}
+    for kind, (literals, rest) in _TOKENS.items():
+        for literal in literals.split():
+            found.setdefault(literal.lower(), []).append(_token(kind, literal, rest))
+    for kind, (literal, rule) in _PLACES.items():
+        found.setdefault(literal, []).append(_place(kind, rule))
+    for name in _NAMES:
+        found.setdefault(name, []).append(_named(name))
+    return found
+
+
+_FINDERS: Final = _finders()
+_LITERALS: Final = tuple(_FINDERS)
+
+# Most texts have no secret, and a search for each literal would cost more than all the rest of an append. So a text is
+# looked through for these words and signs first, and for literals only where one of theirs was found.
+_WORDS: Final = "key pass pwd secret token credentials auth bearer cookie -----b :// :aa -u eyj aiza dapi slack".split()
+_SIGNS: Final = (
+    # what is in the literal, and what must follow it in the text
+    ("_", re.compile(r"_[A-Za-z0-9+/%]{16}")),
+    ("-", re.compile(r"-[\w%]{10}")),
+    (".", re.compile(r"\.[\w-]{16}", re.ASCII)),
+    ("", re.compile(r"A[A-Z]{2}A[A-Z0-9]{16}")),
 )
-_LITERALS: Final = tuple(dict.fromkeys(literal for literal, _ in _ALL))
+
+
+def _sorted() -> tuple[dict[str, list[str]], dict[re.Pattern[str], list[str]]]:
+    """Return the literals that come with each word, and all others with their sign."""
+    words: dict[str, list[str]] = {word: [] for word in _WORDS}
+    signs: dict[re.Pattern[str], list[str]] = {pattern: [] for _, pattern in _SIGNS}
+    for literal in _LITERALS:
+        word = next((word for word in _WORDS if word in literal), None)
+        found = signs[next(pattern for sign, pattern in _SIGNS if sign in literal)] if word is None else words[word]
+        found.append(literal)
+    return words, signs
+
+
+_BY_WORD, _BY_SIGN = (tuple(table.items()) for table in _sorted())

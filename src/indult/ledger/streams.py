@@ -124,8 +124,8 @@ def data_text(draft: Draft) -> str:
     text = canonical(data)
     # Looking for a few words in the whole text is far cheaper than walking it, and mostly there is nothing to mask.
     found = suspicious(text)
-    if found:
-        text = canonical(mask(data, found))
+    if found and (masked := mask(data, found)) != data:
+        text = canonical(masked)
     if len(text) > MAX_BYTES:
         raise InputError(
             f"the data of an event of stream `{draft.stream}` is too large: {len(text)} characters, at most {MAX_BYTES}",
@@ -150,7 +150,7 @@ def log_digest(before: str, hashed: str) -> str:
 
 def check_name(name: str, what: str) -> None:
     """Refuse a name of a stream, kind, scope, counter or key that not every store keeps."""
-    if type(name) is not str or not name or len(name) > 1024 or _UNFIT.search(name):
+    if type(name) is not str or not 0 < len(name) <= 1024 or (not name.isprintable() and _UNFIT.search(name)):
         raise InputError(f"`{name!r}` is no {what}", hint="use 1 to 1024 characters, none of them a control character")
 
 
