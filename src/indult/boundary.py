@@ -15,7 +15,7 @@ from indult.canonical import canonical, digest_text
 from indult.critiques import Critique, fact
 from indult.decompose import Part, decompose
 from indult.judgements import Judgement, Verdict
-from indult.policy import Bucket, Effect, Mode, Policy, Rule
+from indult.policy import DEFAULT, Bucket, Effect, Mode, Policy, Rule
 from indult.policy.patterns import tool_pattern
 
 __all__ = ["Boundary", "Brief", "Tried"]
@@ -151,7 +151,11 @@ class Boundary:
 
     def text(self) -> str:
         """Render the boundary alone: what is denied, what needs approval, what is allowed, and what else holds."""
-        headings = ((Effect.DENY, "Denied:"), (Effect.ASK, "Needs a person's approval first:"), (Effect.ALLOW, "Allowed:"))
+        headings = (
+            (Effect.DENY, "Denied:"),
+            (Effect.ASK, "Needs a person's approval first:"),
+            (Effect.ALLOW, "Allowed:"),
+        )
         blocks = []
         for effect, heading in headings:
             rules = sorted(self._told(effect), key=lambda rule: rule.id)
@@ -168,7 +172,9 @@ class Boundary:
     def _try(self, rule: Rule, part: Part, action: Action, facts: Mapping[str, Any]) -> Tried:
         mode = "" if rule.mode is Mode.ENFORCE else " (observing only)"
         if not tool_pattern(rule.tool)(part.tool):
-            return Tried(rule=rule.id, effect=rule.effect, matched=False, why=f"`{part.tool}` is not `{rule.tool}`{mode}")
+            return Tried(
+                rule=rule.id, effect=rule.effect, matched=False, why=f"`{part.tool}` is not `{rule.tool}`{mode}"
+            )
         bucket = self.policy.bucket(part.tool, part.target)
         if all(rule is not other for group in (*bucket.rules, bucket.observed) for other in group):
             return Tried(rule=rule.id, effect=rule.effect, matched=False, why=f"target is not `{rule.target}`{mode}")
@@ -176,9 +182,7 @@ class Boundary:
             return Tried(rule=rule.id, effect=rule.effect, matched=True, why=f"matches every `{rule.tool}`{mode}")
         return self._try_condition(rule, part, action, facts, mode)
 
-    def _try_condition(
-        self, rule: Rule, part: Part, action: Action, facts: Mapping[str, Any], mode: str
-    ) -> Tried:
+    def _try_condition(self, rule: Rule, part: Part, action: Action, facts: Mapping[str, Any], mode: str) -> Tried:
         from indult.cel import fuse
 
         one = fuse([[self.policy.conditions[rule.id]], []], self.policy.env)
@@ -224,7 +228,7 @@ class Boundary:
         return None, evaluations
 
 
-_DEFAULT: Final = Rule(id="default", effect=Effect.DENY, says="No rule allows this.")
+_DEFAULT: Final = Rule(id=DEFAULT, effect=Effect.DENY, says="No rule allows this.")
 
 
 def _strictest(answers: list[_Answer]) -> _Answer:
@@ -268,5 +272,3 @@ def _says(rule: Rule) -> str:
 
 def _quote(text: str) -> str:
     return "\n".join(f"> {line}" if line else ">" for line in text.splitlines())
-
-

@@ -34,8 +34,8 @@ class Budget:
             if ceiling is None:
                 continue
             whole = item.name not in {"seconds", "cost"}
-            kinds: tuple[type, ...] = (int,) if whole else (int, float)
-            if isinstance(ceiling, bool) or not isinstance(ceiling, kinds) or not 0 <= ceiling < float("inf"):
+            fits = isinstance(ceiling, int) or (isinstance(ceiling, float) and not whole)
+            if isinstance(ceiling, bool) or not fits or not 0 <= ceiling < float("inf"):
                 wanted = "a whole number" if whole else "a number"
                 raise ConfigurationError(f"budget `{item.name}` is `{ceiling}`: it must be {wanted} from 0")
 

@@ -90,9 +90,7 @@ def steer(kept: Iterable[Mapping[str, Any]], facts: Mapping[str, Any], ladder: S
     `kept` are `{"rung", "read"}` mappings, `ladder` runs from the boldest move to the gentlest. Without any push-back
     that still holds there is no steer: whoever was never pushed back is never steered.
     """
-    places = [
-        ladder.index(item["rung"]) for item in kept if item["rung"] in ladder and holds(item["read"], facts)
-    ]
+    places = [ladder.index(item["rung"]) for item in kept if item["rung"] in ladder and holds(item["read"], facts)]
     return ladder[max(places)] if places else None
 
 

@@ -9,10 +9,10 @@ from indult.actions import Action
 from indult.boundary import Boundary
 from indult.canonical import canonical
 from indult.judgements import Judgement
-from indult.ledger import Body, Draft, Ledger
-from indult.policy import Policy, Record
+from indult.ledger import Body, Draft, Ledger, mask
+from indult.policy import DEFAULT, Policy, Record
 
-__all__ = ["PREVIEW_BYTES", "Gate", "kept_content"]
+__all__ = ["PREVIEW_BYTES", "Gate", "preview"]
 
 PREVIEW_BYTES = 2000
 """How much of an action's content the ledger keeps under `record: preview` (design section 5)."""
@@ -56,7 +56,7 @@ class Gate:
         content: dict[str, Any] = {"args": action.args, **(extra or {})}
         if "instead" in shown:
             content["instead"] = shown.pop("instead")["args"]
-        given = Body(canonical(dict(facts)))
+        given = Body(canonical(mask(dict(facts))))
         fields = {
             "tool": action.tool,
             "action": action.digest,
@@ -64,24 +64,25 @@ class Gate:
             "judgement": shown,
             "facts": {"body": given.digest},
         }
-        kept = kept_content(content, self._record(judgement))
-        if kept is None:
+        record = self._record(judgement)
+        if record is Record.DIGEST:
             return fields, (given,)
+        kept = Body(canonical(mask(content))) if record is Record.FULL else preview(content)
         fields["content"] = {"body": kept.digest}
         return fields, (given, kept)
 
     def _record(self, judgement: Judgement) -> Record:
-        chosen = {self.policy.rule(name).record for name in judgement.rules if name != "default"}
-        return next((record for record in (Record.DIGEST, Record.PREVIEW) if record in chosen), Record.FULL if chosen else Record.PREVIEW)
+        """Return how much to keep: the most sparing word of the rules that decided."""
+        chosen = {self.policy.rule(name).record for name in judgement.rules if name != DEFAULT}
+        sparing = (Record.DIGEST, Record.PREVIEW, Record.FULL)
+        return next((record for record in sparing if record in chosen), Record.PREVIEW)
 
 
-def kept_content(content: Mapping[str, Any], record: Record) -> Body | None:
-    """Return the body that keeps `content` as far as `record` says, or `None` where only the digest stays."""
-    if record is Record.DIGEST:
-        return None
-    text = canonical(dict(content))
+def preview(content: Mapping[str, Any]) -> Body:
+    """Return the body that keeps `content`; of one over 2 kB, its size and its beginning."""
+    text = canonical(mask(dict(content)))
     size = len(text.encode())
-    if record is Record.PREVIEW and size > PREVIEW_BYTES:
-        cut = text.encode()[:PREVIEW_BYTES].decode(errors="ignore")
-        return Body(canonical({"preview": cut, "bytes": size}))
-    return Body(text)
+    if size <= PREVIEW_BYTES:
+        return Body(text)
+    cut = text.encode()[:PREVIEW_BYTES].decode(errors="ignore")
+    return Body(canonical({"preview": cut, "bytes": size}))

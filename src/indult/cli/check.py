@@ -49,13 +49,15 @@ def _facts(policy: Policy, text: str | None) -> dict[str, Any]:
     """
     given: Any = parse_json(read_input(text), name="facts") if text is not None else {}
     if not isinstance(given, Mapping):
-        raise FactError(f"facts are a `{type(given).__name__}`, not an object", hint='try --facts \'{"NAME": VALUE}\'')
+        raise FactError(f"facts are a `{type(given).__name__}`, not an object", hint="try --facts '{\"NAME\": VALUE}'")
     for name in policy.context:
         if name not in given:
             raise FactError(f"the policy declares the fact `{name}`, which is not given", hint="give it with --facts")
     for name in given:
         if name not in policy.context:
-            raise FactError(f"the policy declares no fact `{name}`", hint=f"facts: {', '.join(policy.context) or 'none'}")
+            raise FactError(
+                f"the policy declares no fact `{name}`", hint=f"facts: {', '.join(policy.context) or 'none'}"
+            )
     return dict(given)
 
 

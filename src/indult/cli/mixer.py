@@ -31,8 +31,12 @@ _LONG: Final = 500
 @click.option("--blocked", multiple=True, metavar="ID", help="A persona that may not be approached; repeatable.")
 @click.option("--goal-stage", default="walk_buddy", show_default=True, help="The stage that any pair must reach.")
 @click.option("--max-turns", type=click.IntRange(0), default=12, show_default=True, help="Most turns.")
-@click.option("--max-engine-calls", type=click.IntRange(0), default=60, show_default=True, help="Most proposals asked for.")
-@click.option("--stall-patience", type=int, default=4, show_default=True, help="Turns without progress before it stops.")
+@click.option(
+    "--max-engine-calls", type=click.IntRange(0), default=60, show_default=True, help="Most proposals asked for."
+)
+@click.option(
+    "--stall-patience", type=int, default=4, show_default=True, help="Turns without progress before it stops."
+)
 @click.option("--seed", type=int, default=7, show_default=True, help="Seed of who is near.")
 @click.option("--agents", type=int, default=5, show_default=True, help="How many personas; more than 5 are made up.")
 @db_option
@@ -62,7 +66,9 @@ def play(world: Mixer, start: Callable[[Callable[[Step], None]], Any], *, as_jso
     else:
         result = asyncio.run(start(_emit_step if as_json else _print_step))
     if as_json:
-        emit({"stop": result.stop.to_dict(), "metrics": metrics(result.meter), "bonds": world.bonds(), "run": result.run})
+        emit(
+            {"stop": result.stop.to_dict(), "metrics": metrics(result.meter), "bonds": world.bonds(), "run": result.run}
+        )
     else:
         click.echo("\n".join(["", *_bond_lines(world), *stop_lines(result)]))
     return exit_code(result)

@@ -96,7 +96,9 @@ def _find(ledger: Ledger, run: str | None) -> dict[str, Any]:
     """Return the run of that name, or the latest one."""
     rows = [row for row in _runs(ledger) if run is None or row["run"] == run]
     if not rows:
-        raise RunError("there is no run in this ledger" if run is None else f"there is no run `{run}`", hint="indult run list")
+        raise RunError(
+            "there is no run in this ledger" if run is None else f"there is no run `{run}`", hint="indult run list"
+        )
     return max(rows, key=lambda row: str(row["at"]))
 
 

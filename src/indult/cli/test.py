@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING
-from xml.etree import ElementTree
+from xml.etree import ElementTree as ET
 
 import click
 
@@ -59,14 +59,12 @@ def _totals(results: Sequence[CaseResult]) -> dict[str, int]:
 
 def _junit(results: Sequence[CaseResult]) -> str:
     totals = _totals(results)
-    suite = ElementTree.Element(
-        "testsuite", name="indult", tests=str(totals["tests"]), failures=str(totals["failed"])
-    )
+    suite = ET.Element("testsuite", name="indult", tests=str(totals["tests"]), failures=str(totals["failed"]))
     for result in results:
-        case = ElementTree.SubElement(suite, "testcase", classname="policy", name=result.name)
+        case = ET.SubElement(suite, "testcase", classname="policy", name=result.name)
         if not result.passed:
-            ElementTree.SubElement(case, "failure", message=result.why)
-    return ElementTree.tostring(suite, encoding="unicode", xml_declaration=True)
+            ET.SubElement(case, "failure", message=result.why)
+    return ET.tostring(suite, encoding="unicode", xml_declaration=True)
 
 
 def _replay(boundary: Boundary, path: str, *, as_json: bool) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from asyncio import CancelledError
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from time import monotonic
 from typing import Any, Literal
@@ -14,11 +14,12 @@ from indult.errors import LedgerConflict, RunError
 from indult.ledger import Event, Ledger
 from indult.loop.protocols import Executor, Proposer, Verifier
 from indult.loop.run import Run, run_stream
-from indult.loop.step import STEPS, Cursor, Step
+from indult.loop.step import STEPS, TURNS, Cursor, Step
 from indult.loop.stop import StopKind, StopReason, budget_stop
 from indult.policy import Policy
 
 __all__ = ["Loop", "Result"]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
@@ -36,7 +37,8 @@ class Loop:
     `facts` gives the declared facts at the time of a step. `goal(turn)` returns a detail once the goal is reached, and
     is asked with turn 0 before anything runs. `check(action)` raises an `IndultError` for an action that the world does
     not know, which refuses the proposal. `ladder` names the world's moves from the boldest to the gentlest. `memory` is
-    the scope that critiques, advice and the world's counters persist in, over all runs of one ledger.
+    the scope that critiques, advice and the world's counters persist in, over all runs of one ledger; turns are numbered
+    through over all runs of a memory.
 
     `on_ask: stop` ends a run that waits for a person at the end of a turn without progress; `continue` goes on.
     `idempotent` names the tools that may safely run twice.
@@ -71,14 +73,16 @@ class Loop:
         stream = run_stream(run)
         if self.ledger.head(stream)[0]:
             raise RunError(f"run `{run}` exists", hint=f"continue it: indult run resume {run}")
+        first = int(self.ledger.counter(self.memory, TURNS)) + 1
         started = {
             "world": world,
+            "first_turn": first,
             "options": dict(options or {}),
             "policy": self.policy.digest,
             "budget": self.budget.to_dict(),
             "actors": len(self.actors),
         }
-        state = Run(self, run, Cursor(), Meter(), 0)
+        state = Run(self, run, Cursor(turn=first), Meter(), 0)
         state.append("run_started", started)
         return await self._run(state)
 
@@ -94,8 +98,6 @@ class Loop:
         state, stopped = self._state(run)
         if stopped is not None and not stopped.kind.resumable:
             raise RunError(f"run `{run}` has ended: {stopped}")
-        if hasattr(self.proposer, "skip"):
-            self.proposer.skip(state.meter.engine_calls)
         intent = state.open_intent()
         if intent is not None:
             unsettled = await state.settle(intent, settle)
@@ -103,6 +105,8 @@ class Loop:
                 return self._stopped(state, unsettled)
         elif stopped is not None and stopped.kind is StopKind.AWAITING_APPROVAL:
             self._next_turn(state)
+        if hasattr(self.proposer, "skip"):
+            self.proposer.skip(state.meter.engine_calls)
         return await self._run(state)
 
     def _state(self, run: str) -> tuple[Run, StopReason | None]:
@@ -115,7 +119,8 @@ class Loop:
         found = [event for kind in STEPS if (event := self.ledger.last(stream, kind)) is not None]
         done: Event | None = max(found, key=lambda event: event.version, default=None)
         if done is None:
-            return Run(self, run, Cursor(), Meter(), last.version), stopped
+            first = next(iter(self.ledger.events(stream, limit=1))).data["first_turn"]
+            return Run(self, run, Cursor(turn=first), Meter(), last.version), stopped
         meter = Meter.from_dict({**done.data["meter"], "seconds": done.data.get("seconds", 0.0)})
         return Run(self, run, Cursor.from_dict(done.data["cursor"]), meter, last.version), stopped
 
@@ -135,7 +140,7 @@ class Loop:
     async def _turns(self, state: Run) -> StopReason:
         """Take turns until there is a reason to stop."""
         cursor = state.cursor
-        stop = self._stop_before(state) if cursor == Cursor() else None
+        stop = None if state.meter.engine_calls else self._stop_before(state)
         while stop is None:
             while cursor.index < len(self.actors) and self._spent(state, within_turn=True) is None:
                 failed = await state.step(self.actors[cursor.index])

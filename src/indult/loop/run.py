@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Awaitable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from indult.actions import Action
 from indult.boundary import Brief
@@ -13,13 +13,12 @@ from indult.budget import Meter
 from indult.canonical import copy_json, parse_json
 from indult.critiques import Critique, steer
 from indult.errors import IndultError, InputError, LedgerError
-from indult.gate import Gate, kept_content
+from indult.gate import Gate, preview
 from indult.judgements import Verdict
 from indult.ledger import Body, Draft, Event
 from indult.loop.protocols import Evidence, Outcome, Proposal, Status
 from indult.loop.step import Cursor, Step, critique_key, intended, memory, steer_key
 from indult.loop.stop import StopKind, StopReason
-from indult.policy import Record
 
 if TYPE_CHECKING:
     from indult.loop.loop import Loop
@@ -84,9 +83,7 @@ class Run:
             return self._close(step, brief, "step", {}, ())
         return await self._perform(step, proposal.action, brief, facts)
 
-    async def _perform(
-        self, step: Step, action: Action, brief: Brief, facts: Mapping[str, Any]
-    ) -> StopReason | None:
+    async def _perform(self, step: Step, action: Action, brief: Brief, facts: Mapping[str, Any]) -> StopReason | None:
         """Judge a proposal, run what may run, and have it graded."""
         judgement = self.gate.review(action, facts, briefed=brief.digest)
         self.meter.gate_evaluations += judgement.evaluations
@@ -159,7 +156,7 @@ class Run:
                 self.loop.check(proposal.action)
         except IndultError as exc:
             return None, exc.message
-        except Exception as exc:  # noqa: BLE001 - a maker may fail in any way, and none of them may end the loop
+        except Exception as exc:
             return None, f"the proposer raised `{exc!r}`"
         return proposal, None
 
@@ -175,7 +172,7 @@ class Run:
                 return Outcome(status=Status.NOT_RUN)
         except LedgerError:
             raise
-        except Exception as exc:  # noqa: BLE001 - how an effect fails is an outcome, whatever it raises
+        except Exception as exc:
             return Outcome(status=Status.FAILED, result=f"the executor raised `{exc!r}`")
         if not isinstance(outcome, Outcome):
             return Outcome(status=Status.FAILED, result=f"the executor returned a `{type(outcome).__name__}`")
@@ -191,7 +188,7 @@ class Run:
         self.meter.reviews += 1
         try:
             critique = await _settled(self.loop.verifier.review(evidence))
-        except Exception as exc:  # noqa: BLE001 - any failure of the grader is the same to the run
+        except Exception as exc:
             failed = f"the verifier raised `{exc!r}`"
         else:
             if isinstance(critique, Critique):
@@ -213,9 +210,9 @@ class Run:
         cursor.index += 1
         cursor.progressed |= outcome is not None and outcome.advanced
         cursor.asked |= step.judgement is not None and step.judgement.verdict is Verdict.ASK_USER
-        data = {**self._place(step, brief), **record, **memory(self.loop.memory, step)}
+        data = {**self._place(step, brief), **record, **memory(self.loop.memory, step, opens_turn=cursor.index == 1)}
         if outcome is not None and outcome.result is not None:
-            result = kept_content({"result": _readable(outcome.result)}, Record.PREVIEW)
+            result = preview({"result": _readable(outcome.result)})
             data["result"], bodies = {"body": result.digest}, (*bodies, result)
         event = self.append(kind, data, bodies)
         self.loop.on_step(replace(step, event=event))
@@ -255,4 +252,4 @@ def _readable(result: object) -> Any:
 
 async def _settled(value: T | Awaitable[T]) -> T:
     """Return a value that may have to be waited for."""
-    return await value if inspect.isawaitable(value) else cast("T", value)
+    return await value if inspect.isawaitable(value) else value

@@ -14,11 +14,13 @@ from indult.judgements import Judgement
 from indult.ledger import Event
 from indult.loop.protocols import Outcome, Proposal, Status
 
-__all__ = ["STEPS", "Cursor", "Step", "critique_key", "intended", "memory", "recorded", "steer_key"]
+__all__ = ["STEPS", "TURNS", "Cursor", "Step", "critique_key", "intended", "memory", "recorded", "steer_key"]
 
 STEPS: Final = ("step", "close")
 """Kinds of events that end a step."""
 
+TURNS: Final = "turns"
+"""The counter of a memory that numbers the turns of all its runs."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -135,11 +137,14 @@ def steer_key(actor: str) -> str:
     return f"steer:{actor}"
 
 
-def memory(scope: str, step: Step) -> dict[str, Any]:
-    """Return the changes of a memory that a step brings: the latest critique, its advice, the world's counters."""
+def memory(scope: str, step: Step, *, opens_turn: bool) -> dict[str, Any]:
+    """Return the changes of a memory that a step brings: the latest critique, its advice, the counters."""
     changes: dict[str, Any] = {}
-    if step.outcome is not None and step.outcome.counts:
-        changes["counts"] = {scope: dict(step.outcome.counts)}
+    counts = dict(step.outcome.counts) if step.outcome is not None else {}
+    if opens_turn:
+        counts[TURNS] = 1
+    if counts:
+        changes["counts"] = {scope: counts}
     critique = step.critique
     if critique is not None:
         changes["latest"] = {scope: {critique_key(step.actor): critique.to_dict()}}

@@ -20,7 +20,9 @@ class FixedClock:
     It gives RFC 3339 text in UTC with microseconds.
     """
 
-    def __init__(self, start: datetime = datetime(2026, 1, 1, tzinfo=UTC), step: timedelta = timedelta(seconds=1)) -> None:
+    def __init__(
+        self, start: datetime = datetime(2026, 1, 1, tzinfo=UTC), step: timedelta = timedelta(seconds=1)
+    ) -> None:
         self._now = start
         self._step = step
 

@@ -127,7 +127,9 @@ class Mixer:
         """
         args = action.args
         if action.tool != TOOL or set(args) != {"type", "intensity", "participants"}:
-            raise WorldError(f"`{action.tool}` with {sorted(args)} is no move", hint=f"{TOOL}: type, intensity, participants")
+            raise WorldError(
+                f"`{action.tool}` with {sorted(args)} is no move", hint=f"{TOOL}: type, intensity, participants"
+            )
         move, people = args["type"], args["participants"]
         if not isinstance(move, str) or move not in MOVES:
             raise WorldError(f"there is no move `{move}`", hint=f"moves: {', '.join(MOVES)}")
@@ -143,12 +145,11 @@ class Mixer:
         points = max(1, action.args["intensity"] // 2)
         name = pair(*action.args["participants"])
         met = self.measure(action)
-        return replace(
-            met,
-            status=Status.DONE,
-            after=(met.before or 0) + points,
-            counts={f"bond:{name}": points, f"met:{name}": 1},
-        )
+        counts = {f"bond:{name}": points, f"met:{name}": 1}
+        if not met.before:
+            # The how-manieth bond of this memory it is; lists show equal bonds in the order in which they began.
+            counts |= {"bonds": 1, f"since:{name}": int(self.ledger.counter(_MEMORY, "bonds")) + 1}
+        return replace(met, status=Status.DONE, after=(met.before or 0) + points, counts=counts)
 
     def measure(self, action: Action) -> Outcome:
         """Return the bond of the two people and how well they fit, with nothing done."""
@@ -157,15 +158,18 @@ class Mixer:
         return Outcome(status=Status.NOT_RUN, before=bond, after=bond, fit=fit(self.cast[one], self.cast[other]))
 
     def bonds(self) -> list[dict[str, Any]]:
-        """Return all bonds, the strongest first."""
-        points = self.ledger.counters(_MEMORY, "bond:")
-        met = self.ledger.counters(_MEMORY, "met:")
+        """Return all bonds, the strongest first and of equal ones the oldest."""
+        points, met, since = (self._counted(what) for what in ("bond", "met", "since"))
         rows = []
-        for name, bond in sorted(points.items(), key=lambda item: (-item[1], item[0])):
-            one, other = name.removeprefix("bond:").split("|")
-            times = int(met[f"met:{one}|{other}"])
-            rows.append({"a": one, "b": other, "bond": int(bond), "stage": stage(bond), "interactions": times})
+        for name in sorted(points, key=lambda name: (-points[name], since[name], name)):
+            one, other = name.split("|")
+            shown = {"bond": points[name], "stage": stage(points[name]), "interactions": met[name]}
+            rows.append({"a": one, "b": other, **shown})
         return rows
+
+    def _counted(self, what: str) -> dict[str, int]:
+        found = self.ledger.counters(_MEMORY, f"{what}:")
+        return {name.removeprefix(f"{what}:"): int(count) for name, count in found.items()}
 
     def reset(self) -> None:
         """Forget the bonds and critiques of all runs; the log keeps what happened."""
