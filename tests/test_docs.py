@@ -250,3 +250,48 @@ def test_public_names_are_documented() -> None:
     page = (REPOSITORY / "docs" / "reference" / "api.md").read_text(encoding="utf-8")
 
     assert sorted(indult.__all__) == sorted(re.findall(r"^### `(\w+)`", page, flags=re.MULTILINE))
+
+
+class TestRunner:
+    """The runner of the blocks finds what is wrong with a page."""
+
+    @pytest.mark.parametrize(
+        ("language", "text"),
+        [
+            ("console", "$ echo one\ntwo\n"),
+            ("console", "$ false\n"),
+            ("console", "$ false\n$ echo one\none\n"),
+            ("console", "$ true\n$ echo $?\n1\n"),
+            ("console", "$ printf 'a\\nb\\n'\na\n"),
+            ("console", "$ echo a\na\n...\nb\n"),
+            ("python", "assert False\n"),
+            ("json", "{\n"),
+            ("jsonl", "{}\nx\n"),
+            ("toml", "x\n"),
+            ("yaml", "a: [\n"),
+            ("yaml", "schema: 1\nrules: [{id: a}]\n"),
+            ("text", "anything\n"),
+            ("", "anything\n"),
+            ("sh", "true\n"),
+        ],
+    )
+    def test_wrong(self, language: str, text: str, tmp_path: Path) -> None:
+        """A block that does not do what it shows fails, and so does one that cannot be run."""
+        with pytest.raises((Exception, pytest.fail.Exception)):
+            run_block(Block(language=language, words=(), text=text, line=1), Page(folder=tmp_path))
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "$ echo one\none\n",
+            "$ printf 'a\\nb\\nc\\n'\na\n...\nc\n",
+            "$ printf 'a\\nb\\n'\n...\n",
+            "$ echo run_1\nrun_...\n",
+            "$ false\n$ echo $?\n1\n",
+            "$ cd /\n$ pwd\n/\n",
+            "$ echo a \\\n> b\na b\n",
+        ],
+    )
+    def test_right(self, text: str, tmp_path: Path) -> None:
+        """A block that does what it shows passes."""
+        run_block(Block(language="console", words=(), text=text, line=1), Page(folder=tmp_path))
