@@ -8,7 +8,9 @@ import pytest
 
 REPOSITORY = Path(__file__).parent.parent
 SOURCE = REPOSITORY / "src" / "indult"
-CONTRACTS = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]["contracts"]
+CONTRACTS = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"][
+    "contracts"
+]
 
 
 def modules(folder: Path) -> set[str]:
