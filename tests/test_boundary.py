@@ -227,9 +227,7 @@ class TestPartsOfAnAction:
         """An action that comes apart is as forbidden as its worst part, and no part is lowered by itself."""
 
         def apart(action: Action) -> tuple[Part, ...]:
-            return tuple(
-                Part(tool, "call", lambda: "call:sha256:" + "0" * 64, False) for tool in ("social_action", "shell")
-            )
+            return tuple(Part(tool, lambda: "call:sha256:" + "0" * 64) for tool in ("social_action", "shell"))
 
         judgement = replace(Boundary(policy=policy()), decompose=apart).judge(move(8), facts())
 
@@ -334,6 +332,6 @@ class TestExplain:
 class TestJudgement:
     def test_survives_the_ledger(self) -> None:
         """A judgement with all its parts is the same after its JSON form."""
-        judgement = replace(judge(move(8)), briefed="sha256:x", observed=("o",), enforced=False)
+        judgement = judge(move(8))._replace(briefed="sha256:x", observed=("o",), enforced=False)
 
         assert judgement == Judgement.from_dict(judgement.to_dict())

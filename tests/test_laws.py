@@ -442,10 +442,13 @@ def allow_first(patch: pytest.MonkeyPatch) -> None:
     """Break law 3: an allow beats a deny."""
     answer = Boundary._answer
 
-    def lenient(self: Boundary, part: Any, action: Action, facts: Any) -> Any:
-        found = answer(self, part, action, facts)
-        allowed = [rule for rule in self.policy.bucket(part.tool, part.target).rules[2] if rule.when is None]
-        return replace(found, group=2, rules=tuple(allowed)) if allowed else found
+    def lenient(self: Boundary, tool: str, *given: Any) -> Any:
+        found = answer(self, tool, *given)
+        allowed = [rule for rule in self.policy.bucket(tool, None).rules[2] if rule.when is None]
+        if not allowed:
+            return found
+        ruling = replace(found.ruling, group=2, rules=tuple(allowed), ids=tuple(rule.id for rule in allowed))
+        return found._replace(ruling=ruling)
 
     patch.setattr(Boundary, "_answer", lenient)
 
@@ -511,7 +514,7 @@ def evaluations_are_inferred(patch: pytest.MonkeyPatch) -> None:
 
     def inferring(self: Boundary, *given: Any, **named: Any) -> Judgement:
         found = judge(self, *given, **named)
-        return replace(found, evaluations=2 if found.verdict is Verdict.DOWNGRADE else 1)
+        return found._replace(evaluations=2 if found.verdict is Verdict.DOWNGRADE else 1)
 
     patch.setattr(Boundary, "judge", inferring)
 
@@ -522,7 +525,7 @@ def judging_remembers(patch: pytest.MonkeyPatch) -> None:
 
     def moody(self: Boundary, *given: Any, **named: Any) -> Judgement:
         found = judge(self, *given, **named)
-        return replace(found, verdict=Verdict.DENY, instead=None) if next(calls) % 7 == 0 else found
+        return found._replace(verdict=Verdict.DENY, instead=None) if next(calls) % 7 == 0 else found
 
     patch.setattr(Boundary, "judge", moody)
 

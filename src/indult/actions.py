@@ -52,6 +52,10 @@ class Action:
         assert self._digest is not None
         return self._digest
 
+    def target(self) -> str:
+        """Return the exact name of the call as a whole, `call:` and the digest."""
+        return f"call:{self.digest}"
+
     def with_args(self, changes: Mapping[str, Any]) -> Action:
         """Return the action with `changes` shallow-merged into its arguments."""
         return Action(

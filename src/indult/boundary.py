@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from indult.actions import Action
 from indult.canonical import canonical, digest_text
 from indult.critiques import Critique, fact
-from indult.decompose import Part, decompose
+from indult.decompose import Decompose, Part, decompose
 from indult.judgements import Judgement, Verdict
 from indult.policy import DEFAULT, Bucket, Effect, Mode, Policy, Rule
 from indult.policy.patterns import tool_pattern
@@ -23,12 +23,13 @@ __all__ = ["Boundary", "Brief", "Tried"]
 _VERDICTS: Final = (Verdict.DENY, Verdict.ASK_USER, Verdict.APPROVE)
 """Verdict of each group of a bucket, strictest first."""
 
-_WORDS: Final = {
-    Verdict.APPROVE: "allowed by",
-    Verdict.ASK_USER: "needs approval under",
-    Verdict.DENY: "denied by",
-    Verdict.DOWNGRADE: "denied by",
-}
+_ALLOWS: Final = 2
+"""The group of the rules that allow."""
+
+_WORDS: Final = ("denied by", "needs approval under", "allowed by")
+"""How the reason of each group begins."""
+
+_ENFORCE: Final = Mode.ENFORCE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,13 +63,22 @@ class Tried:
 
 
 @dataclass(frozen=True, slots=True)
-class _Answer:
-    """What the rules say of one part."""
+class _Ruling:
+    """What a set of rules comes to whenever it is the one that decides; made once per set and bucket."""
 
     group: int
     rules: tuple[Rule, ...]
+    ids: tuple[str, ...]
+    reason: str
+    paths: tuple[tuple[str, tuple[str, ...]], ...]
+
+
+class _Answer(NamedTuple):
+    """What the rules say of one part: a ruling, and what was different this time."""
+
+    ruling: _Ruling
     errors: tuple[str, ...]
-    failed: frozenset[str]
+    failed: bool
     read: Mapping[str, Any]
     observed: tuple[str, ...]
 
@@ -84,7 +94,7 @@ class Boundary:
     subject: str = ""
     grants: tuple[Any, ...] = ()
     as_of: int = 0
-    decompose: Callable[[Action], tuple[Part, ...]] = decompose
+    decompose: Decompose = decompose
     _digest: str = field(default="", init=False, repr=False, compare=False)
 
     @property
@@ -104,27 +114,28 @@ class Boundary:
         ask and as not matched for allow, so whatever goes wrong is never an approval.
         """
         parts = self.decompose(action)
-        answers = [self._answer(part, action, facts) for part in parts]
-        answer = answers[0] if len(answers) == 1 else _strictest(answers)
-        verdict = _VERDICTS[answer.group]
-        instead: Action | None = None
-        evaluations = 1
-        if answer.group == 0 and len(parts) == 1 and parts[0].own:
-            instead, evaluations = self._ladder(action, facts, answer)
+        if parts:
+            answer = _strictest([self._answer(part.tool, part.target, action, facts) for part in parts])
+        else:
+            answer = self._answer(action.tool, action.target, action, facts)
+        ruling, errors, failed, read, observed = answer
+        verdict, instead, evaluations = _VERDICTS[ruling.group], None, 1
+        if ruling.group == 0 and not parts and not failed:
+            instead, evaluations = self._ladder(action, facts, ruling.rules)
             if instead is not None:
                 verdict = Verdict.DOWNGRADE
         return Judgement(
-            verdict=verdict,
-            rules=tuple(rule.id for rule in answer.rules),
-            reason=_reason(verdict, answer),
-            read=answer.read,
+            verdict,
+            ruling.ids,
+            ruling.reason if not errors else f"{ruling.reason} (in error: {'; '.join(errors)})",
+            read,
             instead=instead,
-            errors=answer.errors,
-            boundary=self.digest,
+            errors=errors,
+            boundary=self._digest or self.digest,
             briefed=briefed,
             evaluations=evaluations,
-            enforced=self.policy.mode is Mode.ENFORCE,
-            observed=answer.observed,
+            enforced=self.policy.mode is _ENFORCE,
+            observed=observed,
         )
 
     def brief(
@@ -167,7 +178,8 @@ class Boundary:
 
     def explain(self, action: Action, facts: Mapping[str, Any]) -> list[Tried]:
         """Return what every rule of the policy says of an action, and why; for people, not for the judging path."""
-        return [self._try(rule, part, action, facts) for part in self.decompose(action) for rule in self.policy.rules]
+        parts = self.decompose(action) or (Part(action.tool, action.target),)
+        return [self._try(rule, part, action, facts) for part in parts for rule in self.policy.rules]
 
     def _try(self, rule: Rule, part: Part, action: Action, facts: Mapping[str, Any]) -> Tried:
         mode = "" if rule.mode is Mode.ENFORCE else " (observing only)"
@@ -197,33 +209,47 @@ class Boundary:
     def _told(self, effect: Effect) -> list[Rule]:
         return [rule for rule in self.policy.rules if rule.effect is effect and rule.mode is Mode.ENFORCE]
 
-    def _answer(self, part: Part, action: Action, facts: Mapping[str, Any]) -> _Answer:
+    def _answer(
+        self, tool: str, target: Callable[[], str], action: Action, facts: Mapping[str, Any]
+    ) -> _Answer:
         """Ask every rule that can match one part."""
-        bucket = self.policy.bucket(part.tool, part.target)
-        group, matched, errors = bucket.decide(part.tool, action.args, action.actor, part.target, facts)
-        observed = _observe(bucket, part, action, facts) if bucket.observed else ()
-        if group == len(_VERDICTS):
-            default = 0 if self.policy.default is Effect.DENY else 1
-            return _Answer(default, (_DEFAULT,), _messages(bucket, errors), frozenset(), {}, observed)
-        rules = tuple(bucket.rules[group][index] for index in matched)
-        failed = frozenset(bucket.rules[at][index].id for at, index, _ in errors or () if at == group)
-        read = {".".join(path): fact(facts, ".".join(path)) for rule in rules for path in bucket.reads[rule.id]}
-        return _Answer(group, rules, _messages(bucket, errors), failed, read, observed)
+        bucket = self.policy.bucket(tool, target)
+        group, matched, errors = bucket.decide(tool, action.args, action.actor, target, facts)
+        key = (group, *matched)
+        ruling = bucket.rulings.get(key)
+        if ruling is None:
+            ruling = self._ruling(bucket, group, matched)
+            bucket.rulings.put(key, ruling)
+        observed = _observe(bucket, tool, target, action, facts) if bucket.observed else ()
+        if errors:
+            read = {name: fact(facts, name) for name, _ in ruling.paths}
+            failed = any(at == group for at, _, _ in errors)
+            return _Answer(ruling, _messages(bucket, errors), failed, read, observed)
+        return _Answer(ruling, (), False, {name: _at(facts, path) for name, path in ruling.paths}, observed)
 
-    def _ladder(self, action: Action, facts: Mapping[str, Any], answer: _Answer) -> tuple[Action | None, int]:
+    def _ruling(self, bucket: Bucket, group: int, matched: list[int]) -> _Ruling:
+        """Return what these rules come to; where none matched, the default."""
+        if group == len(_VERDICTS):
+            by_default = 0 if self.policy.default is Effect.DENY else 1
+            return _ruling(by_default, (_DEFAULT,), {})
+        return _ruling(group, tuple(bucket.rules[group][index] for index in matched), bucket.reads)
+
+    def _ladder(
+        self, action: Action, facts: Mapping[str, Any], rules: tuple[Rule, ...]
+    ) -> tuple[Action | None, int]:
         """Try the rungs of a denied action; return the first that is approved, and how often rules were evaluated.
 
-        Only where every matching deny declares a ladder and none of them was in error; the first by rule id is used.
-        Rungs are judged without grants and their own ladders are not followed.
+        Only where every matching deny declares a ladder; the first by rule id is used. Rungs are judged without grants
+        and their own ladders are not followed.
         """
         evaluations = 1
-        if answer.failed or not all(rule.downgrade for rule in answer.rules):
+        if not all(rule.downgrade for rule in rules):
             return None, evaluations
-        for rung in min(answer.rules, key=lambda rule: rule.id).downgrade:
+        for rung in min(rules, key=lambda rule: rule.id).downgrade:
             lowered = action.with_args(rung)
             evaluations += 1
-            (part,) = self.decompose(lowered)
-            if _VERDICTS[self._answer(part, lowered, facts).group] is Verdict.APPROVE:
+            answer = self._answer(lowered.tool, lowered.target, lowered, facts)
+            if not self.decompose(lowered) and _VERDICTS[answer.ruling.group] is Verdict.APPROVE:
                 return lowered, evaluations
         return None, evaluations
 
@@ -231,36 +257,47 @@ class Boundary:
 _DEFAULT: Final = Rule(id=DEFAULT, effect=Effect.DENY, says="No rule allows this.")
 
 
+def _ruling(group: int, rules: tuple[Rule, ...], reads: Mapping[str, tuple[tuple[str, ...], ...]]) -> _Ruling:
+    names = ", ".join(f"`{rule.id}`" for rule in rules)
+    said = " ".join(rule.says for rule in rules if rule.says and group < _ALLOWS)
+    paths = {".".join(path): path for rule in rules for path in reads.get(rule.id, ())}
+    ids = tuple(rule.id for rule in rules)
+    reason = f"{_WORDS[group]} {names}{f': {said}' if said else ''}"
+    return _Ruling(group, rules, ids, reason, tuple(paths.items()))
+
+
 def _strictest(answers: list[_Answer]) -> _Answer:
     """Merge the answers of several parts into that of the strictest ones."""
-    group = min(answer.group for answer in answers)
-    deciding = [answer for answer in answers if answer.group == group]
-    rules = {rule.id: rule for answer in deciding for rule in answer.rules}
+    group = min(answer.ruling.group for answer in answers)
+    deciding = [answer for answer in answers if answer.ruling.group == group]
+    rules = {rule.id: rule for answer in deciding for rule in answer.ruling.rules}
     return _Answer(
-        group,
-        tuple(rules[name] for name in sorted(rules)),
+        _ruling(group, tuple(rules[name] for name in sorted(rules)), {}),
         tuple(dict.fromkeys(text for answer in answers for text in answer.errors)),
-        frozenset().union(*(answer.failed for answer in deciding)),
+        any(answer.failed for answer in deciding),
         {path: value for answer in deciding for path, value in answer.read.items()},
         tuple(dict.fromkeys(name for answer in answers for name in answer.observed)),
     )
 
 
-def _observe(bucket: Bucket, part: Part, action: Action, facts: Mapping[str, Any]) -> tuple[str, ...]:
+def _observe(
+    bucket: Bucket, tool: str, target: Callable[[], str], action: Action, facts: Mapping[str, Any]
+) -> tuple[str, ...]:
     """Return the ids of the observing rules that match; they decide nothing."""
-    matched, _ = bucket.decide_observed(part.tool, action.args, action.actor, part.target, facts)
+    matched, _ = bucket.decide_observed(tool, action.args, action.actor, target, facts)
     return tuple(rule.id for rule in matched)
 
 
-def _messages(bucket: Bucket, errors: list[tuple[int, int, str]] | None) -> tuple[str, ...]:
-    return tuple(f"{bucket.rules[group][index].id}: {text}" for group, index, text in errors or ())
+def _at(facts: Mapping[str, Any], path: tuple[str, ...]) -> Any:
+    """Return a fact that a condition has just read."""
+    value: Any = facts
+    for name in path:
+        value = value[name]
+    return value
 
 
-def _reason(verdict: Verdict, answer: _Answer) -> str:
-    names = ", ".join(f"`{rule.id}`" for rule in answer.rules)
-    said = " ".join(rule.says for rule in answer.rules if rule.says and answer.group < 2)
-    failed = f" (in error: {'; '.join(answer.errors)})" if answer.errors else ""
-    return f"{_WORDS[verdict]} {names}{f': {said}' if said else ''}{failed}"
+def _messages(bucket: Bucket, errors: list[tuple[int, int, str]]) -> tuple[str, ...]:
+    return tuple(f"{bucket.rules[group][index].id}: {text}" for group, index, text in errors)
 
 
 def _says(rule: Rule) -> str:

@@ -28,10 +28,11 @@ class Gate:
         self.policy = policy
         self.ledger = ledger
         self.subject = subject
+        self._boundary = Boundary(policy=policy, subject=subject)
 
     def boundary(self) -> Boundary:
         """Return the boundary in force now: the policy and the live grants of the subject."""
-        return Boundary(policy=self.policy, subject=self.subject)
+        return self._boundary
 
     def review(self, action: Action, facts: Mapping[str, Any], *, briefed: str | None = None) -> Judgement:
         """Judge an action; nothing is recorded and no request opens."""

@@ -1,6 +1,7 @@
 """Actions come apart into parts, each with the canonical exact name of what it touches.
 
-Every action is its own only part so far, with the target `call:DIGEST`; shells, files and branches bring more.
+An action that does not come apart is its own only part, with the target `call:DIGEST`. So far none does: shells, files
+and branches bring the decomposers that tell otherwise.
 """
 
 from __future__ import annotations
@@ -10,22 +11,25 @@ from dataclasses import dataclass
 
 from indult.actions import Action
 
-__all__ = ["Part", "decompose"]
+__all__ = ["Decompose", "Part", "decompose"]
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One part of an action: the tool it belongs to, the kind of its target, and its target on demand.
+    """One part of an action: the tool that it counts as, and its target on demand.
 
-    `target` is a function since the exact name of a call costs a digest, which most rules never ask for.
+    `target` is a function since an exact name may cost a digest, which most rules never ask for.
     """
 
     tool: str
-    kind: str
     target: Callable[[], str]
-    own: bool
+
+
+Decompose = Callable[[Action], tuple[Part, ...]]
+"""Returns the parts of an action, none where the action is its own only part."""
 
 
 def decompose(action: Action) -> tuple[Part, ...]:
-    """Return the parts of `action`; there is always at least one."""
-    return (Part(action.tool, "call", lambda: f"call:{action.digest}", True),)
+    """Return the parts of `action`, none where it is its own only part."""
+    del action
+    return ()

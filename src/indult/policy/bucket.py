@@ -33,19 +33,22 @@ class Bucket:
     `rules` holds the enforced deny, ask and allow rules, each in order of id; `observed` those of mode `observe`.
     `reads` maps a rule id to the declared facts that its condition reads, in order. `decide` is the fused function over
     the three groups of `rules`; `decide_observed` gives every observed rule that matches, where as in `decide` a
-    condition in error counts as a match of deny and ask and not of allow. Both are compiled when first used.
+    condition in error counts as a match of deny and ask and not of allow. Both are compiled when first used. `rulings`
+    is for whoever judges, to keep what a set of matching rules comes to.
     """
 
-    __slots__ = ("_conditions", "_policy", "decide", "decide_observed", "observed", "reads", "rules")
+    __slots__ = ("_conditions", "_policy", "decide", "decide_observed", "observed", "reads", "rules", "rulings")
 
     rules: tuple[tuple[Rule, ...], tuple[Rule, ...], tuple[Rule, ...]]
     observed: tuple[Rule, ...]
     reads: dict[str, tuple[tuple[str, ...], ...]]
     decide: Decide
     decide_observed: Observe
+    rulings: Recent[tuple[int, ...], Any]
 
     def __init__(self, policy: Policy, rules: tuple[Rule, ...]) -> None:
         self._policy = policy
+        self.rulings = Recent(_SIZE)
         self._conditions: dict[str, Checked | None] = {rule.id: policy.conditions[rule.id] for rule in rules}
         deny, ask, allow = (
             tuple(rule for rule in rules if rule.enforced and rule.effect == effect)
