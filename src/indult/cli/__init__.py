@@ -21,6 +21,7 @@ VERBS: Final[dict[str, tuple[str, str]]] = {
     "policy": ("indult.cli.policy", "Show a policy, find the errors of policy files, print their schema."),
     "test": ("indult.cli.test", "Hold a policy against cases, or against an old ledger."),
     "run": ("indult.cli.run", "List, show and resume the runs in a ledger."),
+    "log": ("indult.cli.log", "Read the ledger, check it, anchor it, and forget what must not be kept."),
 }
 """Verb -> its module and one line of help, so that `indult --help` imports no verb."""
 

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from indult.canonical import MAX_BYTES
 from indult.errors import IndultError, UsageError
 
 if TYPE_CHECKING:
@@ -84,6 +83,8 @@ def read_input(given: str) -> bytes:
     Raises:
         UsageError: The file cannot be read.
     """
+    from indult.canonical import MAX_BYTES
+
     if given == "-":
         return sys.stdin.buffer.read(MAX_BYTES + 1)
     if not given.startswith("@"):
