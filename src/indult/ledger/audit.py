@@ -251,15 +251,7 @@ class Audit:
         return covered
 
     def result(self, *, streams: int, bodies: int, forgotten: int, anchored: int | None) -> Verification:
-        """Return what was found, the first broken event first."""
-        placed = sorted(
-            enumerate(self.faults),
-            key=lambda pair: (
-                pair[1].position is None,
-                pair[1].position if type(pair[1].position) is int else 0,
-                pair[0],
-            ),
-        )
+        """Return what was found, in the order in which it was."""
         return Verification(
             events=self.events,
             streams=streams,
@@ -267,7 +259,7 @@ class Audit:
             forgotten=forgotten,
             anchors=self.anchors,
             anchored=anchored,
-            faults=tuple(fault for _, fault in placed),
+            faults=tuple(self.faults),
         )
 
 

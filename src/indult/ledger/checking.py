@@ -56,7 +56,6 @@ def verify(db: sqlite3.Connection, anchors: Iterable[Anchor]) -> Verification:
     """Check the ledger of a connection in one read transaction."""
     with _scratch(db):
         audit = Audit(heads=_Heads(db), body=lambda digest: _body(db, digest))
-        _structure(db, audit)
         folder = Folder("temp")
         for row in db.execute(_ROWS):
             made = audit.see(row)
@@ -65,6 +64,7 @@ def verify(db: sqlite3.Connection, anchors: Iterable[Anchor]) -> Verification:
             except InputError as exc:
                 audit.add(Damage.UNREADABLE, f"{exc}", (row[1], row[2], row[0]))
         _heads(db, audit)
+        _structure(db, audit)
         _views(db, audit)
         _bodies(db, audit)
         covered = audit.compare(anchors, lambda version, position: _own_hash(db, version, position))
@@ -148,8 +148,10 @@ def _views(db: sqlite3.Connection, audit: Audit) -> None:
 def _differing(db: sqlite3.Connection, table: str, columns: str) -> list[tuple[Any, ...]]:
     """Return the first rows by which a table and the one that was recomputed differ, either way."""
     found: dict[tuple[Any, ...], None] = {}
+    every = "*, typeof(value)" if table == "counters" else "*"  # 1 and 1.0 are equal, but not the same
     for one, other in (("main", "temp"), ("temp", "main")):
-        query = f"SELECT {columns} FROM (SELECT * FROM {one}.{table} EXCEPT SELECT * FROM {other}.{table}) LIMIT 5"  # noqa: S608 # no value
+        both = f"SELECT {every} FROM {one}.{table} EXCEPT SELECT {every} FROM {other}.{table}"  # noqa: S608 # no value
+        query = f"SELECT {columns} FROM ({both}) LIMIT 5"  # noqa: S608 # no value
         found.update(dict.fromkeys(db.execute(query)))
     return list(found)
 

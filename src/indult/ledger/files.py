@@ -23,15 +23,15 @@ __all__ = ["Guard", "connect", "ledger_error"]
 _RESTORE: Final = "keep the file as it is, and restore a copy that verifies"
 
 
-def connect(path: Path, *, read_only: bool, timeout: float) -> sqlite3.Connection:
-    """Open the ledger at `path`, making file and folder unless `read_only`, and bring its tables up to date.
+def connect(path: Path, *, read_only: bool, create: bool, timeout: float) -> sqlite3.Connection:
+    """Open the ledger at `path`, making file and folder if `create` and not `read_only`, and bring its tables up to date.
 
     Raises:
         LedgerError: Each failure as a class of its own, with what would help.
     """
     try:
         exists = _check_file(path)
-        if not exists and read_only:
+        if not exists and (read_only or not create):
             raise LedgerError(f"there is no ledger at `{path}`", hint="it is made by the first command that writes one")
         if not exists:
             _make_file(path)

@@ -291,6 +291,7 @@ def _named_kind(name: str) -> str:
 
 _KINDS: Final = ("password", "passwd", "passphrase", "pwd", "token", "authorization", "credentials", "secret", "key")
 
+
 def _finders() -> dict[str, list[Finder]]:
     found: dict[str, list[Finder]] = {"-----begin ": [_private_key]}
     for kind, (literals, rest) in _TOKENS.items():
@@ -308,7 +309,12 @@ _LITERALS: Final = tuple(_FINDERS)
 
 # Most texts have no secret, and a search for each literal would cost more than all the rest of an append. So a text is
 # looked through for these words and signs first, and for literals only where one of theirs was found.
-_WORDS: Final = "key pass pwd secret token credentials auth bearer cookie -----b :// :aa -u eyj aiza dapi slack".split()
+# fmt: off
+_WORDS: Final = (
+    "key", "pass", "pwd", "secret", "token", "credentials", "auth", "bearer", "cookie", "-----b", "://", ":aa", "-u",
+    "eyj", "aiza", "dapi", "slack",
+)
+# fmt: on
 _SIGNS: Final = (
     # what is in the literal, and what must follow it in the text
     ("_", re.compile(r"_[A-Za-z0-9+/%]{16}")),
@@ -329,4 +335,6 @@ def _sorted() -> tuple[dict[str, list[str]], dict[re.Pattern[str], list[str]]]:
     return words, signs
 
 
-_BY_WORD, _BY_SIGN = (tuple(table.items()) for table in _sorted())
+_TABLES: Final = _sorted()
+_BY_WORD: Final = tuple(_TABLES[0].items())
+_BY_SIGN: Final = tuple(_TABLES[1].items())

@@ -30,9 +30,10 @@ def open_ledger(
     *,
     clock: Callable[[], str] = utc_now,
     read_only: bool = False,
+    create: bool = True,
     timeout: float = 5.0,
 ) -> Ledger:
-    """Open the ledger at a path or URL, the default one for None, and make it unless `read_only`.
+    """Open the ledger at a path or URL, the default one for None, and make it unless `read_only` or not `create`.
 
     Raises:
         LedgerError: It cannot be opened; the class and hint say why.
@@ -49,4 +50,4 @@ def open_ledger(
         path = rest
     from indult.ledger.sqlite import SqliteLedger
 
-    return SqliteLedger(path, clock=clock, read_only=read_only, timeout=timeout)
+    return SqliteLedger(path, clock=clock, read_only=read_only, create=create, timeout=timeout)

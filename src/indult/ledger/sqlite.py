@@ -41,7 +41,7 @@ _PAGE_CHARACTERS: Final = 1_000_000
 
 
 class SqliteLedger:
-    """A ledger in the SQLite file at `path`, which is made if it is absent.
+    """A ledger in the SQLite file at `path`, which is made if it is absent, unless `create` is false.
 
     `clock` gives the time of each event; `timeout` is how many seconds a writer waits for another. The connection is
     shared by threads under a lock; another process opens a ledger of its own.
@@ -53,12 +53,13 @@ class SqliteLedger:
         *,
         clock: Callable[[], str] = utc_now,
         read_only: bool = False,
+        create: bool = True,
         timeout: float = 5.0,
     ) -> None:
         self.path = Path(path)
         self.read_only = read_only
         self._clock = clock
-        self._db = connect(self.path, read_only=read_only, timeout=timeout)
+        self._db = connect(self.path, read_only=read_only, create=create, timeout=timeout)
         self._guard = Guard(self.path)
         self._folder = Folder("main")
 
