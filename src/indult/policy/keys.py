@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from indult.errors import PolicyError
 from indult.policy.model import DEFAULT, SCHEMA, Effect, Mode, Record, check_id, check_template
-from indult.policy.patterns import target_pattern, tool_pattern
+from indult.policy.patterns import KINDS, target_pattern, tool_pattern
 from indult.policy.reader import Document, Node
 from indult.policy.scalars import MISLEADING
 
@@ -23,12 +23,13 @@ Raises:
 UNAVAILABLE: Final = {
     "policy": frozenset({"approvers", "checks", "fixer", "autofix"}),
     "rule": frozenset({"approval", "approvals", "exception", "limit", "says_opened"}),
+    "target": frozenset(KINDS) - {"call"},
 }
-"""Keys that are part of the format, and that this version refuses because nothing would enforce them."""
+"""Keys and kinds of targets that are part of the format, and that this version refuses: nothing would enforce them."""
 
 
 def unavailable(key: str) -> PolicyError:
-    """Return the refusal of a key that comes with a later version."""
+    """Return the refusal of a key or a kind of target that comes with a later version."""
     return PolicyError(
         f"`{key}` is not available in this version of indult", hint="leave it out: nothing would enforce it"
     )
@@ -112,6 +113,9 @@ def _tool(document: Document, node: Node) -> str:
 def _target(document: Document, node: Node) -> str:
     value = document.text(node)
     target_pattern(value)
+    kind = value.partition(":")[0]
+    if kind in UNAVAILABLE["target"]:
+        raise unavailable(f"target: {kind}:")
     return value
 
 

@@ -329,5 +329,8 @@ class _Loader:
         try:
             return check(node.value, env)
         except ConditionError as exc:
-            self.errors.append(entry.document.within(exc, node))
+            found = entry.document.within(exc, node)
+            if node.plain and node.value.count("(") > node.value.count(")"):
+                found.hint = "between { and }, a condition with a comma needs quotes"
+            self.errors.append(found)
             return None

@@ -88,6 +88,8 @@ def target_pattern(text: str) -> tuple[frozenset[str], Callable[[str, bool], boo
         raise PolicyError(
             f"unknown kind of target in `{text}`", hint="write `KIND:GLOB` with one of " + ", ".join(KINDS)
         )
+    if rest != rest.strip():
+        raise PolicyError(f"white space behind the colon of the target `{text}`")
     if not rest:
         raise PolicyError(f"the target `{text}` names nothing", hint=f"`{kind}:**` matches every target of its kind")
     if kind == "command":

@@ -79,7 +79,10 @@ class Document:
 
     def place(self, exc: PolicyError, line: int, column: int) -> PolicyError:
         """Return the error with the place in this file, in the class that it has."""
-        text = self.lines[line - 1] if line <= len(self.lines) else ""
+        if line > len(self.lines):
+            # The parser counts one line more at the end of a file.
+            line, column = len(self.lines), len(self.lines[-1]) + 1
+        text = self.lines[line - 1]
         excerpt = MISLEADING.sub("\ufffd", text[:_EXCERPT]) if text.strip() and column <= _EXCERPT else None
         return type(exc)(exc.message, hint=exc.hint, source=self.source, line=line, column=column, excerpt=excerpt)
 
@@ -270,6 +273,8 @@ def _check_start(document: Document, event: Any, *, first: bool) -> None:
 def _check_event(document: Document, event: Any, kind: str) -> None:
     """Refuse anchors, aliases and tags; a name pattern or a negation without quotes looks like one."""
     line, column = event.start_mark.line + 1, event.start_mark.column + 1
+    if event.anchor is None and getattr(event, "tag", None) is None:
+        return
     rest = document.lines[line - 1][column - 1 :].strip()
     shown = _LOOKALIKE.match(rest)
     name = shown[0] if shown else rest
@@ -308,4 +313,6 @@ def _advice(text: str, column: int, problem: str) -> str | None:
         return f"a text that begins with `{text[column]}` needs quotes"
     if text[:column].rstrip()[-1:] in ('"', "'", "]", "}"):
         return "a text that goes on after a closing quote or bracket needs quotes around the whole"
+    if "flow" in problem:
+        return "close the bracket, or put a text that holds brackets in quotes"
     return None
