@@ -71,6 +71,7 @@ class _Ruling:
     ids: tuple[str, ...]
     reason: str
     paths: tuple[tuple[str, tuple[str, ...]], ...]
+    ladder: tuple[dict[str, Any], ...]
 
 
 class _Answer(NamedTuple):
@@ -120,8 +121,8 @@ class Boundary:
             answer = self._answer(action.tool, action.target, action, facts)
         ruling, errors, failed, read, observed = answer
         verdict, instead, evaluations = _VERDICTS[ruling.group], None, 1
-        if ruling.group == 0 and not parts and not failed:
-            instead, evaluations = self._ladder(action, facts, ruling.rules)
+        if ruling.ladder and not parts and not failed:
+            instead, evaluations = self._ladder(action, facts, ruling.ladder)
             if instead is not None:
                 verdict = Verdict.DOWNGRADE
         return Judgement(
@@ -235,17 +236,14 @@ class Boundary:
         return _ruling(group, tuple(bucket.rules[group][index] for index in matched), bucket.reads)
 
     def _ladder(
-        self, action: Action, facts: Mapping[str, Any], rules: tuple[Rule, ...]
+        self, action: Action, facts: Mapping[str, Any], ladder: tuple[dict[str, Any], ...]
     ) -> tuple[Action | None, int]:
         """Try the rungs of a denied action; return the first that is approved, and how often rules were evaluated.
 
-        Only where every matching deny declares a ladder; the first by rule id is used. Rungs are judged without grants
-        and their own ladders are not followed.
+        Rungs are judged without grants and their own ladders are not followed.
         """
         evaluations = 1
-        if not all(rule.downgrade for rule in rules):
-            return None, evaluations
-        for rung in min(rules, key=lambda rule: rule.id).downgrade:
+        for rung in ladder:
             lowered = action.with_args(rung)
             evaluations += 1
             answer = self._answer(lowered.tool, lowered.target, lowered, facts)
@@ -263,7 +261,9 @@ def _ruling(group: int, rules: tuple[Rule, ...], reads: Mapping[str, tuple[tuple
     paths = {".".join(path): path for rule in rules for path in reads.get(rule.id, ())}
     ids = tuple(rule.id for rule in rules)
     reason = f"{_WORDS[group]} {names}{f': {said}' if said else ''}"
-    return _Ruling(group, rules, ids, reason, tuple(paths.items()))
+    # A way down exists only where every deny offers one, and then the first by rule id is taken.
+    ladder = min(rules, key=lambda rule: rule.id).downgrade if all(rule.downgrade for rule in rules) else ()
+    return _Ruling(group, rules, ids, reason, tuple(paths.items()), ladder)
 
 
 def _strictest(answers: list[_Answer]) -> _Answer:

@@ -63,7 +63,7 @@ class Meter:
     gate_evaluations: int = 0
     tokens: int = 0
     seconds: float = 0.0
-    cost: float = 0.0
+    cost: float = 0
 
     def exhausted(self, budget: Budget, *, within_turn: bool = False) -> tuple[str, int | float] | None:
         """Return the name and ceiling of the first counter at its ceiling, in the order of the fields, or `None`.

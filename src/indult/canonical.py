@@ -33,8 +33,9 @@ def canonical(value: Any) -> str:
     Raises:
         InputError: The value is not JSON, holds NaN, an infinity, a lone surrogate or an integer beyond 2**53 - 1.
     """
-    if _plain(value, 0):
-        return _encode(value)
+    whole: list[float] = []
+    if _plain(value, 0, whole):
+        return _encode(_whole(value) if whole else value)
     import rfc8785
 
     try:
@@ -142,11 +143,11 @@ def _check_text(text: str, name: str) -> None:
         raise InputError(f"{name} holds a lone surrogate, which UTF-8 cannot carry") from None
 
 
-def _plain(value: Any, depth: int) -> bool:
-    """Tell whether the standard library gives the bytes of RFC 8785 for `value`.
+def _plain(value: Any, depth: int, whole: list[float]) -> bool:
+    """Tell whether the standard library gives the bytes of RFC 8785 for `value`, with its `whole` floats as integers.
 
-    It does not for floats that either writes with an exponent or as an integer, and not for keys beyond U+D7FF, which
-    RFC 8785 sorts as UTF-16.
+    It does not for floats that either writes with an exponent, and not for keys beyond U+D7FF, which RFC 8785 sorts as
+    UTF-16.
     """
     kind = type(value)
     if kind is str:
@@ -156,18 +157,33 @@ def _plain(value: Any, depth: int) -> bool:
     if value is None or kind is bool:
         return True
     if kind is float:
+        if value.is_integer():
+            whole.append(value)
+            return -MAX_INTEGER <= value <= MAX_INTEGER
         # Between these bounds Python's repr and ECMAScript both write the shortest digits without an exponent.
-        return 1e-4 <= abs(value) < 1e16 and not value.is_integer()
+        return 1e-4 <= abs(value) < 1e16
     if depth > MAX_DEPTH * 2:
         raise InputError(f"value is nested over {MAX_DEPTH * 2} deep")
     if kind is dict:
-        return all(
-            type(key) is str and (key.isascii() or max(key) < "\ud800") and _plain(item, depth + 1)
-            for key, item in value.items()
-        )
+        for key, item in value.items():
+            if type(key) is not str or not (key.isascii() or max(key) < "\ud800"):
+                return False
+            if not _plain(item, depth + 1, whole):
+                return False
+        return True
     if kind is list or kind is tuple:
-        return all(_plain(item, depth + 1) for item in value)
+        return all(_plain(item, depth + 1, whole) for item in value)
     return False
+
+
+def _whole(value: Any) -> Any:
+    """Return a plain value with its whole floats as integers, which is how RFC 8785 writes them."""
+    kind = type(value)
+    if kind is float:
+        return int(value) if value.is_integer() else value
+    if kind is dict:
+        return {key: _whole(item) for key, item in value.items()}
+    return [_whole(item) for item in value] if kind is list or kind is tuple else value
 
 
 def _encodable(text: str) -> bool:

@@ -7,9 +7,10 @@ from typing import Any
 
 from indult.actions import Action
 from indult.boundary import Boundary
-from indult.canonical import canonical
+from indult.canonical import canonical, copy_json
 from indult.judgements import Judgement
 from indult.ledger import Body, Draft, Ledger, mask
+from indult.ledger.masking import suspicious
 from indult.policy import DEFAULT, Policy, Record
 
 __all__ = ["PREVIEW_BYTES", "Gate", "preview"]
@@ -28,6 +29,7 @@ class Gate:
         self.policy = policy
         self.ledger = ledger
         self.subject = subject
+        self._last: tuple[dict[str, Any], Body] | None = None
         self._boundary = Boundary(policy=policy, subject=subject)
 
     def boundary(self) -> Boundary:
@@ -57,7 +59,7 @@ class Gate:
         content: dict[str, Any] = {"args": action.args, **(extra or {})}
         if "instead" in shown:
             content["instead"] = shown.pop("instead")["args"]
-        given = Body(canonical(mask(dict(facts))))
+        given = self._given(facts)
         fields = {
             "tool": action.tool,
             "action": action.digest,
@@ -68,9 +70,15 @@ class Gate:
         record = self._record(judgement)
         if record is Record.DIGEST:
             return fields, (given,)
-        kept = Body(canonical(mask(content))) if record is Record.FULL else preview(content)
+        kept = Body(_text(content)) if record is Record.FULL else preview(content)
         fields["content"] = {"body": kept.digest}
         return fields, (given, kept)
+
+    def _given(self, facts: Mapping[str, Any]) -> Body:
+        """Return the body of the facts; they seldom change from one action to the next."""
+        if self._last is None or self._last[0] != facts:
+            self._last = (copy_json(dict(facts), name="facts"), Body(_text(facts)))
+        return self._last[1]
 
     def _record(self, judgement: Judgement) -> Record:
         """Return how much to keep: the most sparing word of the rules that decided."""
@@ -81,9 +89,15 @@ class Gate:
 
 def preview(content: Mapping[str, Any]) -> Body:
     """Return the body that keeps `content`; of one over 2 kB, its size and its beginning."""
-    text = canonical(mask(dict(content)))
+    text = _text(content)
     size = len(text.encode())
     if size <= PREVIEW_BYTES:
         return Body(text)
     cut = text.encode()[:PREVIEW_BYTES].decode(errors="ignore")
     return Body(canonical({"preview": cut, "bytes": size}))
+
+
+def _text(content: Mapping[str, Any]) -> str:
+    """Return the canonical JSON of what is to be kept, with secrets masked inside its strings and not across them."""
+    text = canonical(dict(content))
+    return canonical(mask(dict(content))) if suspicious(text) else text

@@ -21,7 +21,7 @@ class Usage:
     """What one call of a maker cost: tokens, and money in the caller's currency."""
 
     tokens: int = 0
-    cost: float = 0.0
+    cost: float = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -87,16 +87,16 @@ class Run:
         """Judge a proposal, run what may run, and have it graded."""
         judgement = self.gate.review(action, facts, briefed=brief.digest)
         self.meter.gate_evaluations += judgement.evaluations
-        step = replace(step, judgement=judgement)
+        step.judgement = judgement
         permitted = judgement.permitted(action)
         rationale = step.proposal.rationale if step.proposal is not None else ""
         record, bodies = self.gate.record(action, facts, judgement, {"rationale": rationale} if rationale else {})
         if permitted is None or getattr(self.loop.executor, "effect", "outside") == "ledger":
-            outcome = await self._execute(permitted, action)
-            return await self._grade(replace(step, outcome=outcome), action, brief, "step", record, bodies)
+            step.outcome = await self._execute(permitted, action)
+            return await self._grade(step, action, brief, "step", record, bodies)
         self.append("intent", {**self._place(step, brief), **record}, bodies)
-        outcome = await self._execute(permitted, action)
-        return await self._grade(replace(step, outcome=outcome), action, brief, "close", _named(record), ())
+        step.outcome = await self._execute(permitted, action)
+        return await self._grade(step, action, brief, "close", _named(record), ())
 
     def open_intent(self) -> Event | None:
         """Return the intent of which nobody wrote how it ended, if there is one."""
@@ -193,7 +193,8 @@ class Run:
         else:
             if isinstance(critique, Critique):
                 self.meter.tokens += critique.tokens
-                return self._close(replace(step, critique=critique), brief, kind, record, bodies)
+                step.critique = critique
+                return self._close(step, brief, kind, record, bodies)
             failed = f"the verifier returned a `{type(critique).__name__}`, not a critique"
         if kind == "close":
             # The effect is out in the world: its outcome is kept even though nobody graded it.
@@ -205,7 +206,7 @@ class Run:
     ) -> StopReason | None:
         """Write a step as one event with all that it changes, and move on."""
         if step.refused is not None:
-            step = replace(step, critique=Critique(score=0.0, reason=f"proposal refused: {step.refused}"))
+            step.critique = Critique(score=0, reason=f"proposal refused: {step.refused}")
         cursor, outcome = self.cursor, step.outcome
         cursor.index += 1
         cursor.progressed |= outcome is not None and outcome.advanced
@@ -214,8 +215,8 @@ class Run:
         if outcome is not None and outcome.result is not None:
             result = preview({"result": _readable(outcome.result)})
             data["result"], bodies = {"body": result.digest}, (*bodies, result)
-        event = self.append(kind, data, bodies)
-        self.loop.on_step(replace(step, event=event))
+        step.event = self.append(kind, data, bodies)
+        self.loop.on_step(step)
         return None
 
     def _place(self, step: Step, brief: Brief) -> dict[str, Any]:

@@ -52,11 +52,11 @@ class Cursor:
         return cls(**data)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Step:
     """What one actor did in one turn, for whoever watches a run or reads its ledger.
 
-    Without a `judgement` there was nothing to judge: either nobody proposed, or `refused` says why the proposal was not
+    It is filled in hop by hop, from the proposal to the event that holds it all; a watcher gets it whole. Without a `judgement` there was nothing to judge: either nobody proposed, or `refused` says why the proposal was not
     taken.
     """
 

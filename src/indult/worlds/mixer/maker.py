@@ -30,14 +30,15 @@ class RuleMaker:
         self._rng = Random(seed)
         self._place = place
         self._blocked = frozenset(blocked)
+        self._fits: dict[str, dict[str, float]] = {}
 
     def propose(self, brief: Brief) -> Proposal:
         """Propose a move towards the best fit among the people nearby, or nothing when none may be approached."""
         actor = self._cast[brief.actor]
-        near = [person for person in self._near(actor) if person.id not in self._blocked]
+        near = [name for name in self._near(actor) if name not in self._blocked]
         if not near:
             return Proposal(action=None)
-        target = max(near, key=lambda person: fit(actor, person))
+        target = self._cast[max(near, key=self._fits_of(actor).__getitem__)]
         own = "gentle_intro" if actor.timid or target.timid else "visit"
         move = own if brief.steer is None else max(own, brief.steer, key=_LADDER.index)
         args = {"type": move, "intensity": MOVES[move], "participants": [actor.id, target.id]}
@@ -53,10 +54,16 @@ class RuleMaker:
         for _ in range(calls):
             self._rng.shuffle(others)
 
-    def _near(self, actor: Persona) -> list[Persona]:
-        others = [person for person in self._cast.values() if person is not actor]
+    def _near(self, actor: Persona) -> list[str]:
+        others = [name for name in self._cast if name != actor.id]
         self._rng.shuffle(others)
         return others
+
+    def _fits_of(self, actor: Persona) -> dict[str, float]:
+        """Return how well each of the others suits an actor; it never changes, and large casts ask for it often."""
+        if actor.id not in self._fits:
+            self._fits[actor.id] = {name: fit(actor, other) for name, other in self._cast.items() if name != actor.id}
+        return self._fits[actor.id]
 
     def _rationale(self, actor: Persona, target: Persona, own: str, move: str) -> str:
         if move != own:

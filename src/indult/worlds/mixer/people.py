@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 from random import Random
 from typing import Final
 
@@ -67,7 +66,6 @@ def make_cast(agents: int, seed: int) -> tuple[Persona, ...]:
     return (*CAST[:agents], *more)
 
 
-@cache
 def fit(one: Persona, other: Persona) -> float:
     """Return how well two personas suit each other, from 0 to 1, rounded to two places.
 

@@ -32,8 +32,8 @@ class RuleVerifier:
         """Return the grade of one step."""
         judgement, outcome = evidence.judgement, evidence.outcome
         axes = {
-            "advance": _ADVANCE if outcome.advanced else 0.0,
-            "appropriate": _APPROPRIATE.get(judgement.verdict, 0.0),
+            "advance": _ADVANCE if outcome.advanced else 0,
+            "appropriate": _APPROPRIATE.get(judgement.verdict, 0),
             "quality": round(_QUALITY * (outcome.fit or 0.0), 4),
         }
         return Critique(
