@@ -295,3 +295,31 @@ class TestRunner:
     def test_right(self, text: str, tmp_path: Path) -> None:
         """A block that does what it shows passes."""
         run_block(Block(language="console", words=(), text=text, line=1), Page(folder=tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("index", "pages"),
+    [
+        ("docs/index.md", [page for page in WRITTEN if REPOSITORY / "docs" in page.parents]),
+        ("docs/reference/cli/index.md", [page for page in PAGES if page.parent == GENERATED]),
+        ("design/README.md", [page for page in PAGES if page.parent.name == "design"]),
+    ],
+)
+def test_every_page_can_be_found(index: str, pages: list[Path]) -> None:
+    """Each page is linked from an index."""
+    home = REPOSITORY / index
+    linked = {(home.parent / name).resolve() for name in re.findall(r"\]\(([^)#]+)", home.read_text(encoding="utf-8"))}
+
+    assert {page.resolve() for page in pages} - {home.resolve()} <= linked
+
+
+def test_fragments_of_the_changelog() -> None:
+    """Each fragment has one of the kinds and is made of full sentences."""
+    kinds = {"added", "changed", "deprecated", "removed", "fixed", "security"}
+    fragments = [file for file in (REPOSITORY / "changelog.d").glob("*.md") if file.name != "README.md"]
+
+    assert [] == [
+        file.name
+        for file in fragments
+        if file.suffixes[0][1:] not in kinds or not file.read_text("utf-8").endswith(".\n")
+    ]
