@@ -7,7 +7,7 @@ The types found are also what the compiler relies on to leave checks out, so a t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from indult.cel.environment import ACTION_ROOTS, Checked, Env
 from indult.cel.lexer import fault
@@ -231,7 +231,7 @@ class _Checker:
 
     def overload(self, node: Call, candidates: tuple[Any, ...]) -> Node:
         kinds = [arg.type for arg in node.args]
-        selected = self.types.select(candidates, kinds)
+        selected = self.types.select(node.function, node.member, kinds)
         if selected is not None:
             node.type = selected[0]
         else:
@@ -272,7 +272,9 @@ class _Checker:
         self.must_be_bool(test, "the condition of `?` must be a bool")
         kind = self.types.join(then.type, other.type)
         if kind is None:
-            self.refuse(node.pos, f"`?:` gives a `{show(then.type)}` or a `{show(other.type)}`", "use dyn(value) on both")
+            self.refuse(
+                node.pos, f"`?:` gives a `{show(then.type)}` or a `{show(other.type)}`", "use dyn(value) on both"
+            )
         node.type = kind or DYN
         return node
 
@@ -404,4 +406,4 @@ def _nearest(name: str, known: Iterable[str], what: str) -> str | None:
     close = get_close_matches(name.removeprefix("."), names, n=1, cutoff=0.6)
     if close:
         return f"did you mean `{close[0]}`?"
-    return f"known {what}: {', '.join(cast(list[str], names))}" if 0 < len(names) <= 12 else None
+    return f"known {what}: {', '.join(names)}" if 0 < len(names) <= 12 else None

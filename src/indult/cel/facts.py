@@ -120,7 +120,9 @@ def _map(value: Any, kind: Type, name: str) -> Any:
     key, inner = kind.params
     if key is DYN and inner is DYN:
         return value
-    return {as_key(coerce(one, key, f"{name} key")): coerce(item, inner, f"{name}.{one}") for one, item in value.items()}
+    return {
+        as_key(coerce(one, key, f"{name} key")): coerce(item, inner, f"{name}.{one}") for one, item in value.items()
+    }
 
 
 _CONVERT: Final[dict[str, Callable[[Any, Type, str], Any]]] = {

@@ -6,7 +6,7 @@ import math
 import re
 from typing import Any, Final
 
-from indult.cel.functions import double_text
+from indult.cel.functions import double_text, string_of_bytes
 from indult.cel.times import Duration, Timestamp
 from indult.cel.values import CelType, UInt, keys_of, type_of
 from indult.errors import EvaluationError
@@ -42,11 +42,19 @@ def _clause(verb: str, precision: str | None, value: Any) -> str:
     if verb == "s":
         return _show(value)
     if verb == "d" and type(value) in (int, UInt, float):
-        return str(int(value)) if type(value) is not float else _decimal(value)
-    if verb in ("f", "e") and type(value) in (int, UInt, float):
-        return _special(float(value)) or f"{float(value):.{digits}{verb}}"
+        return str(int(value)) if type(value) is not float else _special(value) or f"{value:f}"
+    if verb in ("f", "e"):
+        return _fixed(verb, digits, value)
     if verb in _BASES:
         return _based(verb, value)
+    raise EvaluationError(f"`%{verb}` cannot format a `{type_of(value).name}`")
+
+
+def _fixed(verb: str, digits: int, value: Any) -> str:
+    if type(value) in (int, UInt, float):
+        return _special(float(value)) or f"{float(value):.{digits}{verb}}"
+    if value in ("NaN", "Infinity", "-Infinity"):
+        return str(value)
     raise EvaluationError(f"`%{verb}` cannot format a `{type_of(value).name}`")
 
 
@@ -86,12 +94,15 @@ def _show(value: Any) -> str:
     if kind is float:
         return _decimal(value)
     if kind is bytes:
-        return value.decode("utf-8", "replace")  # type: ignore[no-any-return]
+        return string_of_bytes(value)
     if kind is list:
         return "[" + ", ".join(map(_show, value)) + "]"
     if kind is dict:
         shown = zip(map(_show, keys_of(value)), map(_show, value.values()), strict=True)
         return "{" + ", ".join(f"{key}: {text}" for key, text in sorted(shown)) + "}"
-    if kind in (Timestamp, Duration, CelType):
+    if kind is Timestamp:
+        # Unlike `string(value)`, which groups the digits of a second by three.
+        return re.sub(r"\.?0*Z$", "Z", str(value)) if "." in str(value) else str(value)
+    if kind is Duration or kind is CelType:
         return repr(value) if kind is CelType else str(value)
     raise EvaluationError(f"`%s` cannot format a `{kind.__name__}`")

@@ -9,9 +9,9 @@ from __future__ import annotations
 import base64 as _base64
 import math
 import re
-from typing import Any, Final
+from typing import Final
 
-from indult.cel.times import Duration, Timestamp
+from indult.cel.times import Timestamp
 from indult.cel.values import MAX_INT, MAX_UINT, MIN_INT, UInt
 from indult.errors import EvaluationError
 
@@ -47,7 +47,9 @@ __all__ = [
 
 _INTEGER = re.compile(r"[+-]?[0-9]{1,20}")
 _NATURAL = re.compile(r"[0-9]{1,20}")
-_DOUBLE = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*(?:[eE][+-]?[0-9]+)?|\.[0-9]+(?:[eE][+-]?[0-9]+)?|inf|infinity|nan)", re.I)
+_DOUBLE = re.compile(
+    r"[+-]?(?:[0-9]+\.?[0-9]*(?:[eE][+-]?[0-9]+)?|\.[0-9]+(?:[eE][+-]?[0-9]+)?|inf|infinity|nan)", re.IGNORECASE
+)
 _TRUE: Final = frozenset({"1", "t", "T", "true", "TRUE", "True"})
 _FALSE: Final = frozenset({"0", "f", "F", "false", "FALSE", "False"})
 
@@ -249,7 +251,8 @@ def encode_base64(value: bytes) -> str:
 
 
 def decode_base64(text: str) -> bytes:
-    """Return the bytes of a base64 text; padding may be left out."""
+    """Return the bytes of a base64 text; padding may be left out, white space is skipped."""
+    text = "".join(text.split(None)) if text.isascii() else text
     try:
         return _base64.b64decode(text + "=" * (-len(text) % 4), validate=True)
     except (ValueError, UnicodeError) as exc:

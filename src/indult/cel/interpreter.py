@@ -8,6 +8,7 @@ error.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any, Final
 
 from indult.cel.library import dispatch
@@ -28,6 +29,15 @@ class Scope:
         self.locals: dict[int, Any] = {}
 
 
+class _Deferred:
+    """The error that stands for the value of a `cel.bind`."""
+
+    __slots__ = ("error",)
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+
+
 def evaluate(node: Node, scope: Scope) -> Any:
     """Return the value of `node`.
 
@@ -42,7 +52,10 @@ def _literal(node: Literal, _: Scope) -> Any:
 
 
 def _local(node: Local, scope: Scope) -> Any:
-    return scope.locals[node.slot]
+    value = scope.locals[node.slot]
+    if type(value) is _Deferred:
+        raise value.error
+    return value
 
 
 def _fact(node: Fact, scope: Scope) -> Any:
@@ -60,8 +73,9 @@ def _select(node: Select, scope: Scope) -> Any:
 
 def _call(node: Call, scope: Scope) -> Any:
     function = node.function
-    if function == "_&&_" or function == "_||_":
-        return _absorb(function, (lambda arg=arg: evaluate(arg, scope) for arg in node.args), stop=function == "_||_")
+    if function in ("_&&_", "_||_"):
+        operands = (partial(evaluate, arg, scope) for arg in node.args)
+        return _absorb(function, operands, stop=function == "_||_")
     if function == "_?_:_":
         test = evaluate(node.args[0], scope)
         if type(test) is not bool:
@@ -96,8 +110,11 @@ def _map(node: MapNode, scope: Scope) -> Any:
 
 
 def _bind(node: Bind, scope: Scope) -> Any:
-    # The value is bound once; an error of it counts only where the body reads it, as everywhere else in CEL.
-    scope.locals[node.slot] = evaluate(node.value, scope)
+    # An error of the value counts only where the body comes to read it.
+    try:
+        scope.locals[node.slot] = evaluate(node.value, scope)
+    except Exception as exc:
+        scope.locals[node.slot] = _Deferred(exc)
     return evaluate(node.body, scope)
 
 
@@ -128,8 +145,8 @@ def _truth(node: Node | None, scope: Scope, what: str) -> bool:
 def _macro(node: Macro, scope: Scope) -> Any:
     kind = node.kind
     rounds = _items(node, scope)
-    if kind == "all" or kind == "exists":
-        return _absorb(kind, (lambda: evaluate(node.body, scope) for _ in rounds), stop=kind == "exists")
+    if kind in ("all", "exists"):
+        return _absorb(kind, (partial(evaluate, node.body, scope) for _ in rounds), stop=kind == "exists")
     if kind == "exists_one":
         return sum(_truth(node.body, scope, kind) for _ in rounds) == 1
     first = node.slots[0]

@@ -131,7 +131,9 @@ def _unescape(source: str, inner: str, start: int) -> str:
             return _SIMPLE.get(simple, simple)
         digits = next((text for text in numbers if text), None)
         if digits is None and octal is None:
-            raise fault(source, start + match.start(), f"unknown escape `{match.group()}`", hint='a raw string is r"..."')
+            raise fault(
+                source, start + match.start(), f"unknown escape `{match.group()}`", hint='a raw string is r"..."'
+            )
         code = int(digits, 16) if digits else int(octal, 8)
         if code > 0x10FFFF or 0xD800 <= code <= 0xDFFF:
             raise fault(source, start + match.start(), f"`{match.group()}` is not a character")

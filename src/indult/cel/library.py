@@ -273,12 +273,9 @@ def overloads(name: str, member: bool) -> tuple[Overload, ...]:
 
 def _read(row: Row) -> Overload:
     variables = {"A": Var("A"), "B": Var("B")}
-    params: list[Type] = []
-    text = row[1]
-    for word in _split(text):
-        params.append(_type(word, variables))
-    generic = any(char in "AB" for char in text)
-    return Overload(tuple(params), _type(row[2], variables), row[3], generic)
+    params = tuple(_type(word, variables) for word in _split(row[1]))
+    generic = any(char in "AB" for char in row[1])
+    return Overload(params, _type(row[2], variables), row[3], generic)
 
 
 def _split(text: str) -> list[str]:

@@ -9,14 +9,15 @@ from indult.cel.syntax import Bind, Call, ListNode, Literal, Macro, MapNode, Nam
 from indult.cel.values import MAX_INT, UInt
 from indult.errors import ConditionError
 
-__all__ = ["MAX_DEPTH", "parse"]
+__all__ = ["MAX_DEPTH", "RESERVED", "parse"]
 
 MAX_DEPTH: Final = 64
 """Deepest nesting of an expression; deeper ones are refused, so no stage can run out of stack."""
 
-RESERVED: Final = frozenset(
-    "as break const continue else for function if import let loop package namespace return var void while".split()
-)
+RESERVED: Final = frozenset({
+    "as", "break", "const", "continue", "else", "for", "function", "if", "import", "let", "loop", "package",
+    "namespace", "return", "var", "void", "while",
+})  # fmt: skip
 _CONSTANTS: Final = {"true": True, "false": False, "null": None}
 
 # Relations bind looser than sums, sums looser than products; all of them to the left.

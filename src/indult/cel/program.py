@@ -17,9 +17,7 @@ from indult.errors import EvaluationError
 __all__ = ["Decide", "fuse", "program"]
 
 Errors = list[tuple[int, int, str]] | None
-Decide = Callable[
-    [str, dict[str, Any], str, Callable[[], str], Mapping[str, object]], tuple[int, list[int], Errors]
-]
+Decide = Callable[[str, dict[str, Any], str, Callable[[], str], Mapping[str, object]], tuple[int, list[int], Errors]]
 """`decide(tool, args, actor, target, facts)` -> the first group that matched, the indices that matched, the errors."""
 
 
@@ -29,12 +27,12 @@ def program(checked: Checked) -> Callable[[Mapping[str, object]], object]:
     The function raises `EvaluationError` when a variable is absent or of another type, and when the expression has no
     value.
     """
-    paths = sorted(_paths(checked.node))
+    paths = sorted(reads_of(checked.node))
     compiler = Compiler({path: f"f{at}" for at, path in enumerate(paths)})
     text = compiler.value(checked.node)
     compiler.emit(f"return {text}")
     parameters = ", ".join(f"f{at}" for at in range(len(paths)))
-    fast = _build(f"def run({parameters}):", compiler, "run")
+    fast = compiler.build(f"def run({parameters}):", "run")
 
     def run(variables: Mapping[str, object]) -> object:
         values = [read_fact(checked.env, path, variables) for path in paths]
@@ -57,19 +55,13 @@ def _exact(node: Node, facts: Mapping[tuple[str, ...], Any]) -> Any:
         raise EvaluationError(f"{type(exc).__name__}: {exc}") from exc
 
 
-def _build(head: str, compiler: Compiler, name: str) -> Callable[..., Any]:
-    namespace = compiler.objects
-    exec(compile("\n".join([head, *compiler.lines]), "<condition>", "exec"), namespace)  # noqa: S102  # our own code
-    return namespace[name]  # type: ignore[no-any-return]
-
-
-def _paths(node: Node) -> set[tuple[str, ...]]:
+def reads_of(node: Node) -> set[tuple[str, ...]]:
     """Return the variables and facts that a tree still reads."""
     if isinstance(node, Fact):
         return {node.path}
     found: set[tuple[str, ...]] = set()
     for child in _children(node):
-        found |= _paths(child)
+        found |= reads_of(child)
     return found
 
 
@@ -119,7 +111,7 @@ class _Fusion:
         self.groups = groups
         self.env = env
         used = {one for group in groups for one in group if one is not None}
-        self.reads = {one: _paths(one.node) | one.reads for one in used}
+        self.reads = {one: reads_of(one.node) | one.reads for one in used}
         self.paths = sorted({path for paths in self.reads.values() for path in paths})
         names = {path: f"f{at}" for at, path in enumerate(self.paths)}
         names |= {(root,): root for root in ACTION_ROOTS}
@@ -139,7 +131,7 @@ class _Fusion:
                 self.group(at, group)
         out.emit(f"return {len(self.groups)}, [], errors")
         out.objects |= {"slow": self.slow, "redo": self.redo, "coerce": coerce}
-        return _build("def decide(tool, args, actor, target, facts):", out, "decide")
+        return out.build("def decide(tool, args, actor, target, facts):", "decide")
 
     def read_facts(self) -> None:
         """Read and check each declared fact once; whatever is wrong sends the decision the exact way."""
@@ -184,6 +176,9 @@ class _Fusion:
         if all(one is None for one in group):
             out.emit(f"return {at}, {list(range(len(group)))!r}, errors")
             return
+        if len(group) == 1 and group[0] is not None:
+            self.only(at, group[0])
+            return
         out.emit("hits = None")
         for number, one in enumerate(group):
             if one is None:
@@ -191,6 +186,17 @@ class _Fusion:
             else:
                 self.condition(at, number, one)
         out.emit(f"if hits is not None: return {at}, hits, errors")
+
+    def only(self, at: int, one: Checked) -> None:
+        """Write a group of one condition."""
+        out = self.compiler
+        out.emit("try:")
+        out.indent += 1
+        out.emit(f"if {out.truth(one.node)}: return {at}, [0], errors")
+        out.indent -= 1
+        out.emit("except Exception:")
+        out.emit(f" hits, errors = redo({at}, 0, None, errors, tool, args, actor, target, facts)")
+        out.emit(f" if hits is not None: return {at}, hits, errors")
 
     def hit(self, number: int) -> None:
         out = self.compiler

@@ -77,7 +77,7 @@ def split(text: str, separator: str, limit: int = -1) -> list[str]:
     if separator:
         return text.split(separator, max(limit - 1, -1) if limit > 0 else -1)
     if limit < 0 or limit > len(text):
-        return list(text)
+        return list(text) or [""]
     return [*text[: limit - 1], text[limit - 1 :]]
 
 

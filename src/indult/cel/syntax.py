@@ -11,7 +11,20 @@ from typing import Any
 
 from indult.cel.types import DYN, Type
 
-__all__ = ["Bind", "Call", "Fact", "Failure", "ListNode", "Literal", "Local", "Macro", "MapNode", "Name", "Node", "Select"]
+__all__ = [
+    "Bind",
+    "Call",
+    "Fact",
+    "Failure",
+    "ListNode",
+    "Literal",
+    "Local",
+    "Macro",
+    "MapNode",
+    "Name",
+    "Node",
+    "Select",
+]
 
 
 @dataclass(slots=True, eq=False)

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache, total_ordering
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from indult.errors import EvaluationError
+
+if TYPE_CHECKING:
+    from zoneinfo import ZoneInfo
 
 __all__ = ["Duration", "Timestamp", "add_times", "duration_part", "subtract_times", "timestamp_part"]
 
@@ -56,7 +59,9 @@ class Timestamp:
         if match is None:
             raise EvaluationError(f"not an RFC 3339 timestamp: `{text[:64]}`")
         year, month, day, hour, minute, second = map(int, match.groups()[:6])
-        if not (1 <= month <= 12 and 1 <= day <= _month_days(year, month) and hour < 24 and minute < 60 and second < 60):
+        if not (
+            1 <= month <= 12 and 1 <= day <= _month_days(year, month) and hour < 24 and minute < 60 and second < 60
+        ):
             raise EvaluationError(f"no such date or time: `{text}`")
         fraction, zone = match.group(7) or "", match.group(8)
         seconds = _days(year, month, day) * 86_400 + hour * 3_600 + minute * 60 + second - _fixed_offset(zone)
@@ -231,19 +236,17 @@ def _fixed_offset(zone: str) -> int:
 def _zone_offset(zone: str, value: Timestamp) -> int:
     if ":" in zone:
         return _fixed_offset(zone)
-    from datetime import datetime, timedelta, timezone
+    from datetime import UTC, datetime, timedelta
 
-    moment = datetime(1970, 1, 1, tzinfo=timezone.utc) + timedelta(seconds=value.nanos // _SECOND)
-    try:
-        local = moment.astimezone(_zone(zone))
-    except (OverflowError, ValueError) as exc:
-        raise EvaluationError(f"timestamp is out of range in time zone `{zone}`") from exc
-    offset = local.utcoffset()
+    # Python's calendar has no room for the shift at either end of it; the zone's rule there is that of the last years.
+    seconds = min(max(value.nanos // _SECOND, _FIRST // _SECOND + 172_800), _LAST // _SECOND - 172_800)
+    moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=seconds)
+    offset = moment.astimezone(_zone(zone)).utcoffset()
     return 0 if offset is None else int(offset.total_seconds())
 
 
 @lru_cache(maxsize=64)
-def _zone(name: str):  # type: ignore[no-untyped-def]  # zoneinfo.ZoneInfo, imported on first use
+def _zone(name: str) -> ZoneInfo:
     from zoneinfo import ZoneInfo
 
     # These two name whatever zone the machine is in; a verdict must not depend on that.

@@ -6,12 +6,35 @@ first type it meets; the trail allows an overload that did not fit to be forgott
 
 from __future__ import annotations
 
-from indult.cel.library import Overload
-from indult.cel.types import DURATION, DYN, NULL, STRING, TIMESTAMP, ListType, MapType, RecordType, Type, Var
+from functools import lru_cache
 
-__all__ = ["Unifier", "resolve"]
+from indult.cel.library import Overload, overloads
+from indult.cel.types import (
+    BOOL,
+    BYTES,
+    DOUBLE,
+    DURATION,
+    DYN,
+    INT,
+    NULL,
+    STRING,
+    TIMESTAMP,
+    TYPE,
+    UINT,
+    ListType,
+    MapType,
+    RecordType,
+    Type,
+    Var,
+)
+
+__all__ = ["Selected", "Unifier", "resolve", "show"]
+
+Selected = tuple[Type, Overload | None] | None
+"""What an overload gives, and which one it is when only one fits."""
 
 _NULLABLE = (TIMESTAMP, DURATION)
+_SCALARS = {kind.name: kind for kind in (INT, UINT, DOUBLE, STRING, BYTES, BOOL, NULL, TIMESTAMP, DURATION, TYPE, DYN)}
 _WHOLE_RECORD = MapType(STRING, DYN)
 
 
@@ -75,29 +98,49 @@ class Unifier:
             return None
         return _general(a, b)
 
-    def select(self, candidates: tuple[Overload, ...], args: list[Type]) -> tuple[Type, Overload | None] | None:
+    def select(self, name: str, member: bool, args: list[Type]) -> Selected:
         """Return the result type for these arguments, with the overload when only one fits; `None` when none does."""
+        kinds = tuple(resolve(arg).name for arg in args)
+        if all(kind in _SCALARS for kind in kinds):
+            return _select_scalars(name, member, kinds)
+        return self.select_from(overloads(name, member), args)
+
+    def select_from(self, candidates: tuple[Overload, ...], args: list[Type]) -> Selected:
+        """Do the work of `select`, without the memory."""
         fitting: list[tuple[Overload, Type]] = []
         for one in candidates:
             if len(one.params) != len(args):
                 continue
             mark = len(self.trail)
-            params, result = _fresh(one) if one.generic else (one.params, one.result)
-            if all(map(self.fits, params, args)):
-                fitting.append((one, _frozen(result) if one.generic else result))
+            result = self._apply(one, args)
+            if result is not None:
+                fitting.append((one, _frozen(result)))
             self.undo(mark)
+        if len(fitting) == 1:
+            return self._apply(fitting[0][0], args) or DYN, fitting[0][0]
         if not fitting:
             return None
-        if len(fitting) == 1:
-            return self._commit(fitting[0][0], args), fitting[0][0]
         first = fitting[0][1]
         return (first if all(result == first for _, result in fitting) else DYN), None
 
-    def _commit(self, one: Overload, args: list[Type]) -> Type:
-        params, result = _fresh(one) if one.generic else (one.params, one.result)
-        for param, arg in zip(params, args, strict=True):
-            self.fits(param, arg)
+    def _apply(self, one: Overload, args: list[Type]) -> Type | None:
+        """Return the result of an overload for these arguments, `None` when they do not fit."""
+        if not one.generic:
+            return one.result if all(map(self.fits, one.params, args)) else None
+        params, result, made = _fresh(one)
+        if not all(map(self.fits, params, args)):
+            return None
+        # A variable that no argument has bound stands for part of a `dyn`: nothing is known of it, then or later.
+        for variable in made:
+            if variable.bound is None:
+                self._bind(variable, DYN)
         return result
+
+
+@lru_cache(maxsize=2048)
+def _select_scalars(name: str, member: bool, kinds: tuple[str, ...]) -> Selected:
+    """Select once for arguments without parameters; most calls of most policies are among a few dozen."""
+    return Unifier().select_from(overloads(name, member), [_SCALARS[kind] for kind in kinds])
 
 
 def _general(a: Type, b: Type) -> Type:
@@ -123,7 +166,7 @@ def _frozen(kind: Type) -> Type:
     return Type(kind.name, tuple(map(_frozen, kind.params)))
 
 
-def _fresh(one: Overload) -> tuple[tuple[Type, ...], Type]:
+def _fresh(one: Overload) -> tuple[tuple[Type, ...], Type, list[Var]]:
     """Return a signature with variables of its own."""
     made: dict[Type, Var] = {}
 
@@ -132,4 +175,4 @@ def _fresh(one: Overload) -> tuple[tuple[Type, ...], Type]:
             return made.setdefault(kind, Var(kind.name))
         return Type(kind.name, tuple(map(copy, kind.params))) if kind.params else kind
 
-    return tuple(map(copy, one.params)), copy(one.result)
+    return tuple(map(copy, one.params)), copy(one.result), list(made.values())
