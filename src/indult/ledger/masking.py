@@ -61,7 +61,7 @@ _PLACES: Final = {
     # kind: (literal, pattern tried from it; what is masked is the group `secret`)
     "telegram-token": (":aa", r"(?<=[0-9]{8}):(?P<secret>AA[\w-]{33})(?![\w-])"),
     "slack-webhook": ("hooks.slack.com/services/", r"hooks\.slack\.com/services/(?P<secret>[A-Za-z0-9/]{20,128})"),
-    "url-password": ("://", r"://[^\s:@/?#\"'`<>\\]{0,256}:(?P<secret>[^\s@/\"'`<>\\]{1,256})@"),
+    "url-password": ("://", r"://[^\s:@/?#\"'`<>\\\[]{0,256}:(?P<secret>[^\s@/\"'`<>\\]{1,256})@"),
     "bearer": ("bearer ", r"(?i:bearer) {1,8}(?P<secret>(?=[A-Za-z._~+/-]{0,64}[0-9])[\w.~+/-]{16,4096}=*)"),
     "authorization": (
         "authorization",
@@ -71,7 +71,7 @@ _PLACES: Final = {
         "cookie",
         r"(?i:cookie)\\{0,3}[\"']? {0,8}: {0,8}\\{0,3}[\"']?(?P<secret>[^\s\"'\\=]{1,256}=[^\r\n\"'\\]{1,4096})",
     ),
-    "user-password": ("-u ", r"(?<!\S)-u [\"']?[^\s:\"']{1,128}:(?P<secret>(?!\d{1,8}(?!\S))[^\s\"'/]{1,256})"),
+    "user-password": ("-u ", r"(?<!\S)-u [\"']?[^\s:\"'\[]{1,128}:(?P<secret>(?!\d{1,8}(?!\S))[^\s\"'/]{1,256})"),
     "ssh-password": ("sshpass -p", r"sshpass -p ?[\"']?(?P<secret>[^\s\"']{1,256})"),
 }
 
