@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from indult.errors import PolicyError
-from indult.policy.scalars import MISLEADING, json_scalar
+from indult.policy.scalars import json_scalar, misleading
 
 if TYPE_CHECKING:
     from indult.policy.model import Policy
@@ -43,7 +43,7 @@ def _yaml(data: Any) -> str:
     Dumper.add_representer(str, represent)
     options: dict[str, Any] = {"Dumper": Dumper, "sort_keys": False, "width": 110}
     text: str = yaml.dump(data, **options, allow_unicode=True)
-    return yaml.dump(data, **options) if MISLEADING.search(text) else text
+    return yaml.dump(data, **options) if misleading(text) else text
 
 
 def _stays(text: str) -> bool:

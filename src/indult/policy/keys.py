@@ -9,7 +9,7 @@ from indult.errors import PolicyError
 from indult.policy.model import DEFAULT, SCHEMA, Effect, Mode, Record, check_id, check_template
 from indult.policy.patterns import KINDS, target_pattern, tool_pattern
 from indult.policy.reader import Document, Node
-from indult.policy.scalars import MISLEADING
+from indult.policy.scalars import misleading
 
 __all__ = ["EXAMPLE_KEYS", "POLICY_KEYS", "RULE_KEYS", "UNAVAILABLE", "Convert", "nearest", "unavailable"]
 
@@ -49,7 +49,7 @@ def text(document: Document, node: Node) -> str:
     value = document.text(node).strip()
     if not value:
         raise PolicyError("nothing stands here, but a text must")
-    found = MISLEADING.search(value)
+    found = misleading(value)
     if found:
         raise PolicyError(f"the text holds the character U+{ord(found[0]):04X}, which is invisible or misleading")
     return value

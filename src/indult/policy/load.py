@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from indult.canonical import MAX_BYTES
 from indult.cel import check
 from indult.errors import ConditionError, PolicyError
-from indult.policy import keys, presets
+from indult.policy import keys
 from indult.policy.context import check_name, environment, fact_type
 from indult.policy.examples import check_examples
 from indult.policy.model import Effect, Policy, Rule
@@ -17,6 +16,7 @@ from indult.policy.reader import Document, Node, read
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from pathlib import Path
 
     from indult.cel import Checked, Env
 
@@ -90,7 +90,7 @@ def _loaded(raw: str | bytes, source: str) -> Loaded:
 
 def _bytes(path: str | Path) -> bytes:
     try:
-        with Path(path).open("rb") as file:
+        with open(path, "rb") as file:  # importing pathlib would slow every start
             # One byte more than allowed tells that it is too large, whatever kind of file this is.
             return file.read(MAX_BYTES + 1)
     except FileNotFoundError:
@@ -100,15 +100,17 @@ def _bytes(path: str | Path) -> bytes:
         raise PolicyError(f"the policy file cannot be read: {reason.lower()}", source=str(path)) from exc
 
 
-@dataclass(frozen=True, slots=True)
 class _Entry:
     """A rule that was read and where it stands; `rule` is none where a key of it is in error."""
 
-    document: Document
-    node: Node
-    keys: Keys
-    id: str | None
-    rule: Rule | None
+    __slots__ = ("document", "id", "keys", "node", "rule")
+
+    def __init__(self, document: Document, node: Node, found: Keys, ident: str | None, rule: Rule | None) -> None:
+        self.document = document
+        self.node = node
+        self.keys = found
+        self.id = ident
+        self.rule = rule
 
 
 class _Loader:
@@ -273,6 +275,8 @@ class _Loader:
 
     def _extend(self, node: Node) -> tuple[str, ...]:
         """Read the presets that the file extends, as if their rules and facts stood in it."""
+        from indult.policy import presets
+
         names: list[str] = []
         for item in node.value if node.is_list else [node]:
             try:

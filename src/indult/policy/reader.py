@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from indult.canonical import MAX_BYTES, MAX_DEPTH
 from indult.errors import PolicyError
-from indult.policy.scalars import MISLEADING, json_scalar, positions, text_scalar
+from indult.policy.scalars import json_scalar, misleading, positions, text_scalar
 
 __all__ = ["Document", "Node", "read"]
 
@@ -83,7 +83,7 @@ class Document:
             # The parser counts one line more at the end of a file.
             line, column = len(self.lines), len(self.lines[-1]) + 1
         text = self.lines[line - 1]
-        excerpt = MISLEADING.sub("\ufffd", text[:_EXCERPT]) if text.strip() and column <= _EXCERPT else None
+        excerpt = _visible(text[:_EXCERPT]) if text.strip() and column <= _EXCERPT else None
         return type(exc)(exc.message, hint=exc.hint, source=self.source, line=line, column=column, excerpt=excerpt)
 
     def within(self, exc: PolicyError, node: Node) -> PolicyError:
@@ -158,6 +158,11 @@ class Document:
         return name
 
 
+def _visible(line: str) -> str:
+    """Return a line in which every character takes one column, so that a caret below it is right."""
+    return "".join(char if char.isprintable() or char == "\t" else "\ufffd" for char in line)
+
+
 def read(raw: bytes | str, *, source: str) -> Document:
     """Read a policy file into nodes.
 
@@ -166,7 +171,7 @@ def read(raw: bytes | str, *, source: str) -> Document:
     """
     text = _decode(raw, source)
     document = Document(text, source)
-    found = MISLEADING.search(text)
+    found = misleading(text)
     if found:
         raise _misleading(document, text, found.start())
     document.root = _compose(document, text)

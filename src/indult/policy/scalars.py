@@ -17,13 +17,14 @@ if TYPE_CHECKING:
 
     from indult.policy.reader import Node
 
-__all__ = ["MISLEADING", "json_scalar", "positions", "text_scalar"]
+__all__ = ["json_scalar", "misleading", "positions", "text_scalar"]
 
-MISLEADING: Final = re.compile(
+# These expressions are compiled when first used: together they would cost every start two milliseconds.
+_MISLEADING: Final = (
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200b\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\ud800-\udfff\ufffe\uffff"
     "\U000e0000-\U000e007f]"
 )
-"""Control and bidirectional characters, line breaks that only some readers see, and what has no glyph at all."""
+_MISLEADING_ASCII: Final = "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]"
 
 _WORDS: Final = {
     word: value
@@ -31,22 +32,31 @@ _WORDS: Final = {
     for word in (name, name.capitalize(), name.upper())
 } | {"~": None}
 
-_JSON_NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?").fullmatch
+_NUMERIC: Final = frozenset("+-.0123456789")
+_JSON_NUMBER: Final = r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?"
 
 # Plain scalars that are no text in YAML 1.2's core schema ...
-_CORE_NUMBER: Final = re.compile(
+_CORE_NUMBER: Final = (
     r"[-+]?(?:[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+|(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?|\.(?:inf|Inf|INF))"
     r"|\.(?:nan|NaN|NAN)"
-).fullmatch
+)
 
 # ... and those that are none in YAML 1.1: switches, grouped, binary and sexagesimal numbers, dates.
 _OLD_WORDS: Final = frozenset(
     form for word in ("yes", "no", "on", "off") for form in (word, word.capitalize(), word.upper())
 )
-_OLD_NUMBER: Final = re.compile(
+_OLD_NUMBER: Final = (
     r"[-+]?(?:0b[01_]+|0x[0-9a-fA-F_]+|[0-9][0-9_]*(?::[0-5]?[0-9])*(?:\.[0-9_]*)?|\.[0-9_]+)(?:[eE][-+][0-9]+)?"
     r"|[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}(?:(?:[Tt]|[ \t]+)[0-9].*)?"
-).fullmatch
+)
+
+
+def misleading(text: str) -> re.Match[str] | None:
+    """Return the first character that misleads a reader of the text, or none.
+
+    Those are control and bidirectional characters, line breaks that only some readers see, and what has no glyph.
+    """
+    return re.search(_MISLEADING_ASCII if text.isascii() else _MISLEADING, text)
 
 
 def text_scalar(text: str, *, plain: bool) -> str:
@@ -59,7 +69,7 @@ def text_scalar(text: str, *, plain: bool) -> str:
         return text
     if text == "":
         raise PolicyError("nothing stands here, but a text must")
-    if text in _WORDS or _CORE_NUMBER(text):
+    if text in _WORDS or (text[0] in _NUMERIC and re.fullmatch(_CORE_NUMBER, text)):
         raise PolicyError(f"`{text}` is not a text", hint=f'put it in quotes: "{text}"')
     return text
 
@@ -74,7 +84,7 @@ def json_scalar(text: str, *, plain: bool) -> Any:
         return text
     if text in _WORDS:
         return _WORDS[text]
-    number = _JSON_NUMBER(text)
+    number = re.fullmatch(_JSON_NUMBER, text) if text[:1] in _NUMERIC else None
     if number:
         return _number(text, is_float=bool(number[1] or number[2]))
     if text == "":
@@ -85,7 +95,7 @@ def json_scalar(text: str, *, plain: bool) -> Any:
             f"`{text}` is a text to some YAML readers and {value} to others",
             hint=f'write {value}, or "{text}" for the text',
         )
-    if _CORE_NUMBER(text) or _OLD_NUMBER(text):
+    if text[0] in _NUMERIC and (re.fullmatch(_CORE_NUMBER, text) or re.fullmatch(_OLD_NUMBER, text)):
         raise PolicyError(
             f"`{text}` is a number or a date to some YAML readers and something else to others",
             hint=f'write a decimal number without a leading zero or sign, or "{text}" for the text',
