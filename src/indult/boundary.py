@@ -97,6 +97,7 @@ class Boundary:
     as_of: int = 0
     decompose: Decompose = decompose
     _digest: str = field(default="", init=False, repr=False, compare=False)
+    _text: str = field(default="", init=False, repr=False, compare=False)
 
     @property
     def digest(self) -> str:
@@ -163,6 +164,11 @@ class Boundary:
 
     def text(self) -> str:
         """Render the boundary alone: what is denied, what needs approval, what is allowed, and what else holds."""
+        if not self._text:
+            object.__setattr__(self, "_text", self._render())
+        return self._text
+
+    def _render(self) -> str:
         headings = (
             (Effect.DENY, "Denied:"),
             (Effect.ASK, "Needs a person's approval first:"),
@@ -210,9 +216,7 @@ class Boundary:
     def _told(self, effect: Effect) -> list[Rule]:
         return [rule for rule in self.policy.rules if rule.effect is effect and rule.mode is Mode.ENFORCE]
 
-    def _answer(
-        self, tool: str, target: Callable[[], str], action: Action, facts: Mapping[str, Any]
-    ) -> _Answer:
+    def _answer(self, tool: str, target: Callable[[], str], action: Action, facts: Mapping[str, Any]) -> _Answer:
         """Ask every rule that can match one part."""
         bucket = self.policy.bucket(tool, target)
         group, matched, errors = bucket.decide(tool, action.args, action.actor, target, facts)
