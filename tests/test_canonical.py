@@ -150,7 +150,7 @@ class TestParseJson:
         ("text", "message"),
         [
             ("", "body is not JSON: line 1 column 1: "),
-            ('{"a":\n1,}', "body is not JSON: line 2 column 3: "),
+            ('{"a":\n1 x}', "body is not JSON: line 2 column 3: "),
             ("[1] 2", "body is not JSON: line 1 column 5: "),
             ('{"a":1,"a":1}', "body has the key `a` twice in one object"),
             ('[{"x":{"b":1,"c":2,"b":3}}]', "body has the key `b` twice in one object"),
