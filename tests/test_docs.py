@@ -19,7 +19,10 @@ import pytest
 import yaml
 
 import indult
+from indult.cel.library import NAMES
 from indult.cli import root
+from indult.policy import keys
+from indult.testing.__main__ import kinds
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -323,3 +326,31 @@ def test_fragments_of_the_changelog() -> None:
         for file in fragments
         if file.suffixes[0][1:] not in kinds or not file.read_text("utf-8").endswith(".\n")
     ]
+
+
+def test_policy_keys_are_documented() -> None:
+    """Each key of a policy file that works stands in the reference, and each that is refused is named as such."""
+    page = (REPOSITORY / "docs" / "reference" / "policy.md").read_text(encoding="utf-8")
+    works, refused = page.split("## Keys that are refused")
+    unavailable = keys.UNAVAILABLE["policy"] | keys.UNAVAILABLE["rule"]
+
+    assert unavailable == set(re.findall(r"`(\w+)`", refused.partition("\n\n")[2].partition(".\n")[0]))
+    assert [] == [
+        key
+        for key in {*keys.POLICY_KEYS, *keys.RULE_KEYS} - unavailable
+        if f"| `{key}`" not in works and f", `{key}`" not in works
+    ]
+
+
+def test_functions_of_conditions_are_documented() -> None:
+    """Each function that a condition can call stands in the reference."""
+    page = (REPOSITORY / "docs" / "reference" / "conditions.md").read_text(encoding="utf-8")
+
+    assert [] == [name for name in NAMES if name[0].isalpha() and f"`{name}`" not in page]
+
+
+def test_kinds_of_cases_are_documented() -> None:
+    """Each kind of case files stands in the reference."""
+    page = (REPOSITORY / "docs" / "reference" / "testing.md").read_text(encoding="utf-8")
+
+    assert [] == [kind for kind in kinds() if f"| `{kind}` |" not in page]
