@@ -16,7 +16,7 @@ from indult.ledger.streams import content_hash, log_digest
 from indult.testing.memory import MemoryLedger
 
 if TYPE_CHECKING:
-    from .conftest import Tamper
+    from tests.ledger.conftest import Tamper
 
 DIGEST = Body("body 1").digest
 FORGOTTEN = Body("body 2").digest

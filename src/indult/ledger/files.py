@@ -159,13 +159,19 @@ def roll_back(db: sqlite3.Connection) -> None:
 class Guard:
     """Lets one thread at a time use a connection, and turns its errors into ours; a context manager."""
 
-    __slots__ = ("_lock", "_path")
+    __slots__ = ("_lock", "_path", "_process")
 
     def __init__(self, path: Path) -> None:
         self._lock = RLock()
         self._path = path
+        self._process = os.getpid()
 
     def __enter__(self) -> None:
+        # SQLite's locks do not survive a fork: a child that wrote here could damage the file.
+        if os.getpid() != self._process:
+            raise LedgerError(
+                f"the ledger `{self._path}` was opened by another process", hint="open it again after the fork"
+            )
         self._lock.acquire()
 
     def __exit__(
