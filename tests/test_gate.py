@@ -1,0 +1,108 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from indult import Action, Gate, Verdict, loads_policy
+from indult.canonical import canonical
+from indult.gate import PREVIEW_BYTES
+from indult.testing.memory import MemoryLedger
+
+LAW = """
+schema: 1
+default: deny
+context: {world: {cap: int}}
+rules:
+  - {id: cap, tool: move, effect: deny, when: args.n > world.cap, says: Stay low., downgrade: [{n: 1}]}
+  - {id: move, tool: move, effect: allow}
+  - {id: full, tool: full, effect: allow, record: full}
+  - {id: spare, tool: spare, effect: allow, record: digest}
+"""
+FACTS = {"world": {"cap": 4}}
+
+
+@pytest.fixture(name="gate")
+def _gate() -> Gate:
+    """Return a gate for one subject with an empty ledger."""
+    return Gate(loads_policy(LAW), MemoryLedger(), "tree:here")
+
+
+def kept(gate: Gate, part: str = "content") -> Any:
+    """Return what the ledger kept of the only judgement."""
+    (event,) = gate.ledger.events()
+    text = gate.ledger.body(event.data[part]["body"]) if part in event.data else None
+    return None if text is None else json.loads(text)
+
+
+class TestReview:
+    def test_leaves_no_trace(self, gate: Gate) -> None:
+        """A review judges and writes nothing."""
+        assert Verdict.DOWNGRADE is gate.review(Action(tool="move", args={"n": 9}), FACTS).verdict
+        assert [] == list(gate.ledger.events())
+
+
+class TestCheck:
+    def test_records_the_judgement_in_the_stream_of_the_subject(self, gate: Gate) -> None:
+        """A check is one event, with the verdict, the digest of the action and the boundary that judged."""
+        action = Action(tool="move", args={"n": 9})
+        judgement = gate.check(action, FACTS, briefed="sha256:read")
+        (event,) = gate.ledger.events()
+
+        assert ("tree:here", "judgement", "move") == (event.stream, event.kind, event.data["tool"])
+        assert action.digest == event.data["action"]
+        assert judgement.boundary == event.data["judgement"]["boundary"] == gate.boundary().digest
+        assert "sha256:read" == event.data["judgement"]["briefed"]
+
+    def test_keeps_arguments_and_facts_beside_the_event(self, gate: Gate) -> None:
+        """Arguments, the rung that may run and the facts are bodies, which can be forgotten without breaking a chain."""
+        gate.check(Action(tool="move", args={"n": 9}), FACTS)
+
+        assert {"args": {"n": 9}, "instead": {"n": 1}} == kept(gate)
+        assert FACTS == kept(gate, "facts")
+
+    def test_facts_are_those_of_the_moment(self, gate: Gate) -> None:
+        """Facts that change between two checks are recorded as they were at each."""
+        facts = {"world": {"cap": 4}}
+        gate.check(Action(tool="move", args={"n": 1}), facts)
+        facts["world"]["cap"] = 8
+        gate.check(Action(tool="move", args={"n": 1}), facts)
+        bodies = [gate.ledger.body(event.data["facts"]["body"]) for event in gate.ledger.events()]
+
+        assert ['{"world":{"cap":4}}', '{"world":{"cap":8}}'] == bodies
+
+
+class TestRecord:
+    LONG = {"text": "x" * 3000}
+
+    def test_a_preview_is_cut_at_2_kb(self, gate: Gate) -> None:
+        """By default the ledger keeps the beginning of long arguments and says how long they were."""
+        gate.check(Action(tool="move", args={"n": 1, **self.LONG}), FACTS)
+        found = kept(gate)
+
+        assert {"bytes", "preview"} == found.keys()
+        assert (PREVIEW_BYTES, len(canonical({"args": {"n": 1, **self.LONG}}))) == (
+            len(found["preview"]),
+            found["bytes"],
+        )
+
+    def test_full_keeps_everything(self, gate: Gate) -> None:
+        """A rule may ask for all of the arguments."""
+        gate.check(Action(tool="full", args=self.LONG), FACTS)
+
+        assert {"args": self.LONG} == kept(gate)
+
+    def test_digest_keeps_nothing(self, gate: Gate) -> None:
+        """A rule may ask for the digest of the action alone."""
+        gate.check(Action(tool="spare", args=self.LONG), FACTS)
+
+        assert kept(gate) is None
+
+    def test_secrets_are_masked_inside_their_string(self, gate: Gate) -> None:
+        """What looks like a secret is not kept, and the JSON around it stays JSON."""
+        gate.check(Action(tool="move", args={"n": 1, "cmd": 'curl -H "Authorization: Bearer abcdef0123456789"'}), FACTS)
+        found = kept(gate)
+
+        assert "abcdef0123456789" not in json.dumps(found)
+        assert 1 == found["args"]["n"]
