@@ -162,7 +162,7 @@ def _clone(tmp_path: Path) -> Path:
     venv = folder / ".venv"
     venv.mkdir()
     for entry in Path(sys.prefix).iterdir():
-        if not entry.name.startswith("installed-"):
+        if entry.is_dir() or entry.name == "pyvenv.cfg":
             (venv / entry.name).symlink_to(entry)
     (venv / "installed-dev").write_bytes((REPOSITORY / "pyproject.toml").read_bytes())
     return folder
