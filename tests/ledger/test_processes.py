@@ -52,7 +52,11 @@ def test_processes_write_at_once(path: Path) -> None:
     for writer in writers:
         assert writer.stdout is not None
         assert "ready\n" == writer.stdout.readline()
-    assert [""] * 4 == [writer.communicate("go\n")[0] for writer in writers]
+    for writer in writers:
+        assert writer.stdin is not None
+        writer.stdin.write("go\n")
+        writer.stdin.flush()
+    assert [""] * 4 == [writer.communicate()[0] for writer in writers]
 
     assert [0] * 4 == [writer.returncode for writer in writers]
     with SqliteLedger(path) as ledger:
