@@ -44,7 +44,7 @@ from indult.cel.types import (
     Type,
     Var,
 )
-from indult.cel.unify import Unifier, resolve, show
+from indult.cel.unify import Unifier, frozen, resolve, show
 from indult.cel.values import CelType, UInt
 from indult.errors import ConditionError, EvaluationError
 
@@ -67,7 +67,7 @@ def check(source: str, env: Env, *, expect: Type | None = BOOL) -> Checked:
         ConditionError: Syntax, an unknown name, a type that does not fit, a malformed literal pattern, or an
             expression too long or too deep, with line, column, the line itself and a hint.
     """
-    return _Checker(source, env, strict=True).whole(expect)
+    return _run(source, env, expect, strict=True)
 
 
 def check_untyped(source: str, env: Env) -> Checked:
@@ -75,7 +75,15 @@ def check_untyped(source: str, env: Env) -> Checked:
 
     This is CEL's "parse only" mode, in which a part of its conformance cases is written.
     """
-    return _Checker(source, env, strict=False).whole(None)
+    return _run(source, env, None, strict=False)
+
+
+def _run(source: str, env: Env, expect: Type | None, *, strict: bool) -> Checked:
+    try:
+        return _Checker(source, env, strict=strict).whole(expect)
+    except RecursionError:
+        # The limits leave room for a hundred callers; this caller stands deeper in the stack than that.
+        raise ConditionError("expression is nested too deep for the stack that is left") from None
 
 
 class _Checker:
@@ -99,7 +107,7 @@ class _Checker:
         paths = frozenset(fact.path for fact in self.facts)
         return Checked(
             source=self.source,
-            type=resolve(node.type),
+            type=frozen(node.type),
             reads=frozenset(path for path in paths if path[0] not in ACTION_ROOTS),
             names=frozenset(path[0] for path in paths),
             node=node,
@@ -288,12 +296,15 @@ class _Checker:
     def plus(self, node: Call) -> Node | None:
         """Give the sum of two lists a type that holds the elements of both."""
         kinds = [resolve(arg.type) for arg in node.args]
-        if all(kind.name == "list" for kind in kinds):
+        names = {kind.name for kind in kinds}
+        if names == {"list"}:
             joined = self.types.join(*kinds)
-            if joined is not None:
-                node.type = joined
-                return node
-        return None
+        else:
+            joined = ListType(DYN) if names == {"list", "dyn"} else None
+        if joined is None:
+            return None
+        node.type = joined
+        return node
 
     def macro(self, node: Macro) -> Node:
         node.source = self.visit(node.source)

@@ -254,6 +254,7 @@ def decode_base64(text: str) -> bytes:
     """Return the bytes of a base64 text; padding may be left out, white space is skipped."""
     text = "".join(text.split(None)) if text.isascii() else text
     try:
-        return _base64.b64decode(text + "=" * (-len(text) % 4), validate=True)
+        padding = "" if "=" in text else "=" * (-len(text) % 4)
+        return _base64.b64decode(text + padding, validate=True)
     except (ValueError, UnicodeError) as exc:
         raise EvaluationError(f"not base64: `{text[:64]}`") from exc

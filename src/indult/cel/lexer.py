@@ -93,7 +93,7 @@ def _number(source: str, text: str, pos: int) -> Token:
     # A digit or letter right behind a number is a typing slip ("1a", "0b1"), never two tokens.
     end = pos + len(text)
     if end < len(source) and (source[end].isalnum() or source[end] == "_"):
-        raise fault(source, pos, f"malformed number `{text}{source[end]}`")
+        raise fault(source, pos, f"malformed number `{text[:24]}{source[end]}`")
     if "x" not in text and ("." in text or "e" in text or "E" in text):
         return ("double", float(text), pos)
     unsigned = text[-1] in "uU"
@@ -101,7 +101,7 @@ def _number(source: str, text: str, pos: int) -> Token:
     value = int(digits, 16) if digits.startswith("0x") else _decimal(digits)
     # One more than the largest int is let through: the parser accepts it behind a minus sign only.
     if value > (MAX_UINT if unsigned else MAX_INT + 1):
-        raise fault(source, pos, f"number `{text}` does not fit 64 bits")
+        raise fault(source, pos, f"number `{text[:24]}` does not fit 64 bits")
     return ("uint", UInt(value), pos) if unsigned else ("int", value, pos)
 
 

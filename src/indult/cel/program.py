@@ -16,6 +16,9 @@ from indult.errors import EvaluationError
 
 __all__ = ["Decide", "fuse", "program"]
 
+# Code too deep for the stack that is left, or for Python's own parser; the exact way needs less.
+_REFUSED = (RecursionError, MemoryError, SyntaxError)
+
 Errors = list[tuple[int, int, str]] | None
 Decide = Callable[[str, dict[str, Any], str, Callable[[], str], Mapping[str, object]], tuple[int, list[int], Errors]]
 """`decide(tool, args, actor, target, facts)` -> the first group that matched, the indices that matched, the errors."""
@@ -27,21 +30,29 @@ def program(checked: Checked) -> Callable[[Mapping[str, object]], object]:
     The function raises `EvaluationError` when a variable is absent or of another type, and when the expression has no
     value.
     """
-    paths = sorted(reads_of(checked.node))
-    compiler = Compiler({path: f"f{at}" for at, path in enumerate(paths)})
-    text = compiler.value(checked.node)
-    compiler.emit(f"return {text}")
-    parameters = ", ".join(f"f{at}" for at in range(len(paths)))
-    fast = compiler.build(f"def run({parameters}):", "run")
+    paths = sorted(reads_of(checked.node) | checked.reads)
+    fast = _compiled(checked.node, paths)
 
     def run(variables: Mapping[str, object]) -> object:
         values = [read_fact(checked.env, path, variables) for path in paths]
         try:
-            return fast(*values)
-        except Exception:
-            return _exact(checked.node, dict(zip(paths, values, strict=True)))
+            if fast is not None:
+                return fast(*values)
+        except Exception:  # noqa: S110  # what it means is decided below
+            pass
+        return _exact(checked.node, dict(zip(paths, values, strict=True)))
 
     return run
+
+
+def _compiled(node: Node, paths: list[tuple[str, ...]]) -> Callable[..., Any] | None:
+    names = {path: f"f{at}" for at, path in enumerate(paths)}
+    compiler = Compiler(names)
+    try:
+        compiler.emit(f"return {compiler.value(node)}")
+        return compiler.build(f"def run({', '.join(names.values())}):", "run")
+    except _REFUSED:
+        return None
 
 
 def _exact(node: Node, facts: Mapping[tuple[str, ...], Any]) -> Any:
@@ -121,6 +132,13 @@ class _Fusion:
         self.compiler = Compiler(names)
 
     def function(self) -> Decide:
+        """Return the generated function, or the exact way itself where Python cannot take the code."""
+        try:
+            return self.generated()
+        except _REFUSED:
+            return self.slow
+
+    def generated(self) -> Decide:
         out = self.compiler
         self.read_facts()
         out.emit("errors = None")

@@ -22,7 +22,7 @@ MAX_PATTERN: Final = 4_096
 
 _ATOM = re.compile(
     r"""
-    (?P<literal>[A-Za-z0-9_\ /:@=,;'"<>&%#!~`-] | \\[][.^$*+?(){}|\\/_-](?<!\\_) | [^\x00-\x7f])
+    (?P<literal>[A-Za-z0-9_\ /:@=,;'"<>&%#!~`-] | \\[][.^$*+?(){}|\\/-] | [^\x00-\x7f])
   | (?P<dot>\.)
   | (?P<digit>\\[dwDW])
   | (?P<set>\[\^?(?:[A-Za-z0-9](?:-[A-Za-z0-9])?|[_\ /.:@=,;%]|\\[-\].^]|\\[dw])+\])
@@ -37,7 +37,7 @@ _MAX_OPTIONAL: Final = 4
 def to_python(pattern: str) -> str | None:
     """Return a pattern of `re` with the meaning of `pattern`, or `None` where only RE2 keeps the promise."""
     anchored = pattern.startswith("^")
-    at, parts, unbounded, optional = int(anchored), [r"\A" if anchored else ""], 0, 0
+    at, parts, unbounded, optional = int(anchored), [r"\A"] if anchored else [], 0, 0
     while at < len(pattern):
         if pattern[at] == "$" and at == len(pattern) - 1:
             parts.append(r"\Z")
@@ -81,9 +81,9 @@ def matcher(pattern: str) -> Callable[[str], Any]:
     """
     if len(pattern) > MAX_PATTERN:
         raise EvaluationError(f"regular expression is too long: {len(pattern)} characters, at most {MAX_PATTERN}")
-    rewritten = to_python(pattern)
-    if rewritten is not None:
-        return re.compile(rewritten).search
+    quick = _backtracking(pattern)
+    if quick is not None:
+        return quick
     import re2
 
     options = re2.Options()
@@ -96,6 +96,18 @@ def matcher(pattern: str) -> Callable[[str], Any]:
         raise EvaluationError(f"malformed regular expression `{pattern[:64]}`: {text}") from exc
     # Given bytes, RE2's binding leaves out the mapping of offsets back to characters.
     return lambda text: search(text.encode())
+
+
+def _backtracking(pattern: str) -> Callable[[str], Any] | None:
+    rewritten = to_python(pattern)
+    if rewritten is None:
+        return None
+    try:
+        compiled = re.compile(rewritten)
+    except re.error:
+        # A set such as `[z-a]`; RE2 has the say on what is malformed.
+        return None
+    return compiled.match if pattern.startswith("^") else compiled.search
 
 
 def matches(text: str, pattern: str) -> bool:

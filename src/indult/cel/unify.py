@@ -28,7 +28,7 @@ from indult.cel.types import (
     Var,
 )
 
-__all__ = ["Selected", "Unifier", "resolve", "show"]
+__all__ = ["Selected", "Unifier", "frozen", "resolve", "show"]
 
 Selected = tuple[Type, Overload | None] | None
 """What an overload gives, and which one it is when only one fits."""
@@ -114,7 +114,7 @@ class Unifier:
             mark = len(self.trail)
             result = self._apply(one, args)
             if result is not None:
-                fitting.append((one, _frozen(result)))
+                fitting.append((one, frozen(result)))
             self.undo(mark)
         if len(fitting) == 1:
             return self._apply(fitting[0][0], args) or DYN, fitting[0][0]
@@ -158,12 +158,12 @@ def _occurs(variable: Var, kind: Type) -> bool:
     return kind is variable or any(_occurs(variable, param) for param in kind.params)
 
 
-def _frozen(kind: Type) -> Type:
+def frozen(kind: Type) -> Type:
     """Return a type as it stands now, to outlive an undo."""
     kind = resolve(kind)
     if isinstance(kind, Var) or not kind.params:
         return kind
-    return Type(kind.name, tuple(map(_frozen, kind.params)))
+    return Type(kind.name, tuple(map(frozen, kind.params)))
 
 
 def _fresh(one: Overload) -> tuple[tuple[Type, ...], Type, list[Var]]:

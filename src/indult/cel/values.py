@@ -177,7 +177,7 @@ def index(values: Any, key: Any) -> Any:
         found = as_key(key)
         if found in values:
             return values[found]
-        raise EvaluationError(f"no such key: `{key}`")
+        raise EvaluationError(f"no such key: `{str(key)[:64]}`")
     if kind is not list:
         no_overload("_[_]", values, key)
     position = type(key)
