@@ -73,29 +73,30 @@ class TestCheck:
         assert ['{"world":{"cap":4}}', '{"world":{"cap":8}}'] == bodies
 
 
-class TestRecord:
-    LONG = {"text": "x" * 3000}
+LONG = {"text": "x" * 3000}
 
+
+class TestRecord:
     def test_a_preview_is_cut_at_2_kb(self, gate: Gate) -> None:
         """By default the ledger keeps the beginning of long arguments and says how long they were."""
-        gate.check(Action(tool="move", args={"n": 1, **self.LONG}), FACTS)
+        gate.check(Action(tool="move", args={"n": 1, **LONG}), FACTS)
         found = kept(gate)
 
         assert {"bytes", "preview"} == found.keys()
-        assert (PREVIEW_BYTES, len(canonical({"args": {"n": 1, **self.LONG}}))) == (
+        assert (PREVIEW_BYTES, len(canonical({"args": {"n": 1, **LONG}}))) == (
             len(found["preview"]),
             found["bytes"],
         )
 
     def test_full_keeps_everything(self, gate: Gate) -> None:
         """A rule may ask for all of the arguments."""
-        gate.check(Action(tool="full", args=self.LONG), FACTS)
+        gate.check(Action(tool="full", args=LONG), FACTS)
 
-        assert {"args": self.LONG} == kept(gate)
+        assert {"args": LONG} == kept(gate)
 
     def test_digest_keeps_nothing(self, gate: Gate) -> None:
         """A rule may ask for the digest of the action alone."""
-        gate.check(Action(tool="spare", args=self.LONG), FACTS)
+        gate.check(Action(tool="spare", args=LONG), FACTS)
 
         assert kept(gate) is None
 

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, NamedTuple
+from types import MappingProxyType
+from typing import Any, Final
 
 from indult.actions import Action
 from indult.canonical import canonical, digest_text
 from indult.critiques import Critique, fact
 from indult.decompose import Decompose, Part, decompose
-from indult.judgements import Judgement, Verdict
-from indult.policy import DEFAULT, Bucket, Effect, Mode, Policy, Rule
+from indult.judgements import ENGINE, Judgement, Verdict
+from indult.policy import Bucket, Effect, Mode, Policy, Rule
 from indult.policy.patterns import tool_pattern
 
 __all__ = ["Boundary", "Brief", "Tried"]
@@ -30,6 +31,8 @@ _WORDS: Final = ("denied by", "needs approval under", "allowed by")
 """How the reason of each group begins."""
 
 _ENFORCE: Final = Mode.ENFORCE
+
+_NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,14 +77,9 @@ class _Ruling:
     ladder: tuple[dict[str, Any], ...]
 
 
-class _Answer(NamedTuple):
-    """What the rules say of one part: a ruling, and what was different this time."""
-
-    ruling: _Ruling
-    errors: tuple[str, ...]
-    failed: bool
-    read: Mapping[str, Any]
-    observed: tuple[str, ...]
+_Answer = tuple[_Ruling, tuple[str, ...], bool, Mapping[str, Any], tuple[str, ...]]
+"""What the rules say of one part: the ruling, all errors, whether one of them is of a rule that decided, the facts that
+were read, and the observing rules that matched."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,19 +124,12 @@ class Boundary:
             instead, evaluations = self._ladder(action, facts, ruling.ladder)
             if instead is not None:
                 verdict = Verdict.DOWNGRADE
+        reason = ruling.reason if not errors else f"{ruling.reason} (in error: {'; '.join(errors)})"
+        # In order of the fields: naming them would cost half as much again as the whole.
         return Judgement(
-            verdict,
-            ruling.ids,
-            ruling.reason if not errors else f"{ruling.reason} (in error: {'; '.join(errors)})",
-            read,
-            instead=instead,
-            errors=errors,
-            boundary=self._digest or self.digest,
-            briefed=briefed,
-            evaluations=evaluations,
-            enforced=self.policy.mode is _ENFORCE,
-            observed=observed,
-        )
+            verdict, ruling.ids, reason, read, None, None, (), instead, errors, self._digest or self.digest, briefed,
+            ENGINE, evaluations, self.policy.mode is _ENFORCE, observed,
+        )  # fmt: skip
 
     def brief(
         self,
@@ -227,16 +218,17 @@ class Boundary:
             bucket.rulings.put(key, ruling)
         observed = _observe(bucket, tool, target, action, facts) if bucket.observed else ()
         if errors:
-            read = {name: fact(facts, name) for name, _ in ruling.paths}
+            found = {name: fact(facts, name) for name, _ in ruling.paths}
             failed = any(at == group for at, _, _ in errors)
-            return _Answer(ruling, _messages(bucket, errors), failed, read, observed)
-        return _Answer(ruling, (), False, {name: _at(facts, path) for name, path in ruling.paths}, observed)
+            return ruling, _messages(bucket, errors), failed, found, observed
+        read = {name: _at(facts, path) for name, path in ruling.paths} if ruling.paths else _NOTHING
+        return ruling, (), False, read, observed
 
     def _ruling(self, bucket: Bucket, group: int, matched: list[int]) -> _Ruling:
         """Return what these rules come to; where none matched, the default."""
         if group == len(_VERDICTS):
             by_default = 0 if self.policy.default is Effect.DENY else 1
-            return _ruling(by_default, (_DEFAULT,), {})
+            return _ruling(by_default, (self.policy.default_rule,), {})
         return _ruling(group, tuple(bucket.rules[group][index] for index in matched), bucket.reads)
 
     def _ladder(
@@ -250,13 +242,10 @@ class Boundary:
         for rung in ladder:
             lowered = action.with_args(rung)
             evaluations += 1
-            answer = self._answer(lowered.tool, lowered.target, lowered, facts)
-            if not self.decompose(lowered) and _VERDICTS[answer.ruling.group] is Verdict.APPROVE:
+            ruling, *_ = self._answer(lowered.tool, lowered.target, lowered, facts)
+            if not self.decompose(lowered) and ruling.group == _ALLOWS:
                 return lowered, evaluations
         return None, evaluations
-
-
-_DEFAULT: Final = Rule(id=DEFAULT, effect=Effect.DENY, says="No rule allows this.")
 
 
 def _ruling(group: int, rules: tuple[Rule, ...], reads: Mapping[str, tuple[tuple[str, ...], ...]]) -> _Ruling:
@@ -272,15 +261,15 @@ def _ruling(group: int, rules: tuple[Rule, ...], reads: Mapping[str, tuple[tuple
 
 def _strictest(answers: list[_Answer]) -> _Answer:
     """Merge the answers of several parts into that of the strictest ones."""
-    group = min(answer.ruling.group for answer in answers)
-    deciding = [answer for answer in answers if answer.ruling.group == group]
-    rules = {rule.id: rule for answer in deciding for rule in answer.ruling.rules}
-    return _Answer(
+    group = min(ruling.group for ruling, *_ in answers)
+    deciding = [answer for answer in answers if answer[0].group == group]
+    rules = {rule.id: rule for ruling, *_ in deciding for rule in ruling.rules}
+    return (
         _ruling(group, tuple(rules[name] for name in sorted(rules)), {}),
-        tuple(dict.fromkeys(text for answer in answers for text in answer.errors)),
-        any(answer.failed for answer in deciding),
-        {path: value for answer in deciding for path, value in answer.read.items()},
-        tuple(dict.fromkeys(name for answer in answers for name in answer.observed)),
+        tuple(dict.fromkeys(text for _, errors, *_ in answers for text in errors)),
+        any(failed for _, _, failed, *_ in deciding),
+        {path: value for *_, read, _ in deciding for path, value in read.items()},
+        tuple(dict.fromkeys(name for *_, observed in answers for name in observed)),
     )
 
 

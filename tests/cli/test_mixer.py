@@ -7,7 +7,7 @@ import pytest
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from conftest import Run
+    from tests.conftest import Run
 
 
 class TestText:

@@ -7,7 +7,7 @@ from indult.ledger import open_ledger
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from conftest import Run
+    from tests.conftest import Run
 
 
 class TestShow:

@@ -8,7 +8,7 @@ import pytest
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from conftest import Run
+    from tests.conftest import Run
 
 LAW = """
 schema: 1
