@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import closing
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -10,13 +10,8 @@ from indult.ledger import Body, Draft
 from indult.ledger.sqlite import SqliteLedger
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
-
-
-class Tamper(Protocol):
-    """Runs statements on the file behind the ledger's back, the triggers put out of the way and back."""
-
-    def __call__(self, *statements: str) -> None: ...
 
 
 @pytest.fixture(name="path")
@@ -25,9 +20,10 @@ def _path(tmp_path: Path) -> Path:
     return tmp_path / "ledger.db"
 
 
-@pytest.fixture(name="filled")
-def _filled(path: Path) -> Path:
+@pytest.fixture(name="template", scope="session")
+def _template(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     """Make a ledger with nine events in three streams, an anchor, two bodies and one forgotten, and values in each view."""
+    path = tmp_path_factory.mktemp("template") / "ledger.db"
     with SqliteLedger(path) as ledger:
         for n in range(1, 4):
             ledger.append(
@@ -47,12 +43,19 @@ def _filled(path: Path) -> Path:
         ledger.anchor()
         ledger.forget(Body("body 2").digest)
         ledger.append(Draft("run:1", "stopped", {}))
+    return path.read_bytes()
+
+
+@pytest.fixture(name="filled")
+def _filled(path: Path, template: bytes) -> Path:
+    """Give a copy of the ledger of `template`."""
+    path.write_bytes(template)
     return path
 
 
 @pytest.fixture(name="tamper")
-def _tamper(filled: Path) -> Tamper:
-    """Give a way to change the file of `filled` as someone with an editor would."""
+def _tamper(filled: Path) -> Callable[..., None]:
+    """Give a way to run statements on the file of `filled` behind its back, its triggers put out of the way and back."""
 
     def tamper(*statements: str) -> None:
         with closing(sqlite3.connect(filled, isolation_level=None)) as db:

@@ -16,11 +16,10 @@ from indult.ledger import Body, Draft, default_path
 from indult.ledger.sqlite import SqliteLedger
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from tests.conftest import Ran, Run
-    from tests.ledger.conftest import Tamper
 
 
 @pytest.fixture(name="log")
@@ -100,7 +99,7 @@ def test_log_verify(log: Run) -> None:
     assert (True, 9, 1) == tuple(log("verify", "--json").json[0][name] for name in ("ok", "events", "forgotten"))
 
 
-def test_log_verify_names_what_is_broken(log: Run, tamper: Tamper) -> None:
+def test_log_verify_names_what_is_broken(log: Run, tamper: Callable[..., None]) -> None:
     """A broken ledger gives exit code 1 and names the first broken event by stream, version and position."""
     tamper("UPDATE events SET kind = 'intent' WHERE position = 3")
     ran = log("verify")
@@ -115,7 +114,7 @@ def test_log_verify_names_what_is_broken(log: Run, tamper: Tamper) -> None:
     assert ("content", "run:1", 2, 3) == tuple(fault[name] for name in ("damage", "stream", "version", "position"))
 
 
-def test_log_anchor_and_verify(log: Run, tmp_path: Path, filled: Path, tamper: Tamper) -> None:
+def test_log_anchor_and_verify(log: Run, tmp_path: Path, filled: Path, tamper: Callable[..., None]) -> None:
     """Anchors are added to a file, verify holds the ledger against all of them, and a cut-off end is found."""
     file = tmp_path / "anchors.jsonl"
     first = log("anchor", "--to", str(file))

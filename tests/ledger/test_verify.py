@@ -16,7 +16,7 @@ from indult.ledger.streams import content_hash, log_digest
 from indult.testing.memory import MemoryLedger
 
 if TYPE_CHECKING:
-    from tests.ledger.conftest import Tamper
+    from collections.abc import Callable
 
 DIGEST = Body("body 1").digest
 FORGOTTEN = Body("body 2").digest
@@ -138,7 +138,7 @@ CHANGES: dict[str, tuple[str, Damage, tuple[Any, ...] | None]] = {
 
 @pytest.mark.parametrize(("statement", "damage", "where"), CHANGES.values(), ids=CHANGES)
 def test_a_change_is_found_by_name(
-    filled: Path, tamper: Tamper, statement: str, damage: Damage, where: tuple[Any, ...] | None
+    filled: Path, tamper: Callable[..., None], statement: str, damage: Damage, where: tuple[Any, ...] | None
 ) -> None:
     """A change of any column, and any row put in or taken out, is found and named where it is."""
     tamper(statement)
@@ -147,6 +147,15 @@ def test_a_change_is_found_by_name(
     assert damage == faults[0].damage
     if where is not None:
         assert where == (faults[0].stream, faults[0].version, faults[0].position)
+
+
+def test_a_body_that_came_again_cannot_go_by_its_old_leave(filled: Path, tamper: Callable[..., None]) -> None:
+    """A body carried again after it was forgotten may not be emptied in the name of the old `forgotten` event."""
+    with SqliteLedger(filled) as ledger:
+        (event,) = ledger.append(Draft("run:2", "note", {}, (Body("body 2"),)))
+    tamper(f"UPDATE bodies SET text = NULL, position = 8 WHERE digest = '{FORGOTTEN}'")
+
+    assert [(Damage.BODY, event.position)] == [(fault.damage, fault.position) for fault in _verify(filled).faults]
 
 
 def test_a_dropped_trigger_is_found(filled: Path) -> None:
@@ -173,7 +182,7 @@ SWAP = (
 
 
 @pytest.mark.parametrize(("one", "other", "first"), [(1, 3, 1), (3, 4, 3), (8, 9, 8)])
-def test_swapped_events_are_found(filled: Path, tamper: Tamper, one: int, other: int, first: int) -> None:
+def test_swapped_events_are_found(filled: Path, tamper: Callable[..., None], one: int, other: int, first: int) -> None:
     """Two events that changed places are found, also where each stays in order in its own stream."""
     tamper(*(statement.format(one, other) for statement in SWAP))
 
@@ -202,7 +211,7 @@ def _rewritten(path: Path, until: int, **change: Any) -> list[str]:
     return [*statements, f"DELETE FROM events WHERE position > {until}"]
 
 
-def test_a_rewritten_ledger_is_found_only_by_an_anchor(filled: Path, tamper: Tamper) -> None:
+def test_a_rewritten_ledger_is_found_only_by_an_anchor(filled: Path, tamper: Callable[..., None]) -> None:
     """A log written anew from an event on, hashes and heads too, contradicts an anchor that was kept elsewhere."""
     with SqliteLedger(filled) as ledger:
         ledger.append(Draft("run:2", "note", {"n": 4}))
@@ -229,7 +238,7 @@ def test_a_rewritten_ledger_is_found_only_by_an_anchor(filled: Path, tamper: Tam
     assert [(Damage.ANCHOR, 11)] == [(fault.damage, fault.position) for fault in against.faults]
 
 
-def test_a_cut_off_end_is_found_only_by_an_anchor(filled: Path, tamper: Tamper) -> None:
+def test_a_cut_off_end_is_found_only_by_an_anchor(filled: Path, tamper: Callable[..., None]) -> None:
     """A log that was cut off at its end, heads and all, contradicts an anchor of what was cut."""
     anchor = _anchor(filled)
     tamper(*_rewritten(filled, until=9), "UPDATE heads SET version = 2, position = 8 WHERE stream = 'ledger'")
@@ -248,7 +257,7 @@ def test_events_after_the_last_anchor_are_told_of(filled: Path) -> None:
 
     found = _verify(filled, (anchor,))
     assert found.ok
-    assert (found.blind or "").startswith("the 2 events after position 10 are not anchored")
+    assert (found.blind or "").startswith("the 2 events after position 10 stand in no anchor")
 
 
 def test_verify_leaves_nothing_behind(filled: Path) -> None:

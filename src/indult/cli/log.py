@@ -74,15 +74,15 @@ def _newest(ledger: Ledger, stream: str | None, kinds: tuple[str, ...] | None, l
 
 def _follow(ledger: Ledger, stream: str | None, kinds: tuple[str, ...] | None, after: int, *, as_json: bool) -> None:
     """Show what any process writes after a position, until Ctrl-C, which is a proper end."""
-    # Positions serve for a stream too: a version would not tell of the others that a filter by kind passed over.
+    # Read without the filters, so that the place reached moves on past what they leave out.
     seen = None
     try:
         while True:
             if seen != (now := ledger.data_version()):
                 seen = now
-                for event in ledger.events(after=after, kinds=kinds):
+                for event in ledger.events(after=after):
                     after = event.position
-                    if stream is None or event.stream == stream:
+                    if stream in {None, event.stream} and (kinds is None or event.kind in kinds):
                         _show(event, as_json=as_json)
             time.sleep(POLL)
     except KeyboardInterrupt:

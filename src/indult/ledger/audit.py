@@ -120,7 +120,11 @@ class Verification:
         beyond = self.events - self.anchored - 1
         if beyond <= 0:
             return None
-        return f"the {beyond} events after position {self.anchored + 1} are not anchored: a change of all of them that keeps the chain, or their removal with their effects, cannot be seen"
+        events = "event" if beyond == 1 else f"{beyond} events"
+        place = self.anchored + 1
+        return (
+            f"the {events} after position {place} stand in no anchor: a chain written anew from there would fit as well"
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON form."""

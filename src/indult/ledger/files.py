@@ -99,7 +99,8 @@ def _settle(db: sqlite3.Connection, path: Path, *, read_only: bool, timeout: flo
         return
     _use_wal(db, timeout)
     db.execute("PRAGMA synchronous = FULL")
-    db.execute("PRAGMA foreign_keys = ON")
+    db.execute("PRAGMA fullfsync = ON")  # macOS keeps a plain fsync in the drive's cache
+    db.execute("PRAGMA checkpoint_fullfsync = ON")
     # What is deleted is overwritten, so that a forgotten body is in no free page.
     db.execute("PRAGMA secure_delete = ON")
     # A commit writes about ten pages; every 400 of them go into the file at once.

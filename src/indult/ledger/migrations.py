@@ -12,13 +12,17 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Callable
 
-__all__ = ["APPLICATION_ID", "MIGRATIONS", "VIEWS", "version", "view_tables"]
+__all__ = ["APPLICATION_ID", "FAMILY", "MIGRATIONS", "VIEWS", "version", "view_tables"]
 
 APPLICATION_ID: Final = 0x494E444C
 """`INDL`, which tells a ledger from any other database."""
 
 VIEWS: Final = ("counters", "latest", "kept")
 """The tables that `rebuild` drops and folds again."""
+
+
+FAMILY: Final = "substr(name, 1, instr(name, ':'))"
+"""The part of a counter's name up to its first colon: `bond:` of `bond:P1|P2`. Counters are ranked by family."""
 
 
 def m001_ledger(db: sqlite3.Connection) -> None:
@@ -61,7 +65,7 @@ def view_tables(schema: str) -> tuple[str, ...]:
         f"CREATE TABLE {schema}.counters (scope TEXT NOT NULL, name TEXT NOT NULL,"
         " value NOT NULL CHECK (abs(value) <= 9007199254740991), PRIMARY KEY (scope, name)) WITHOUT ROWID"
     )
-    top = f"CREATE INDEX {schema}.counters_top ON counters (scope, value DESC, name)"
+    top = f"CREATE INDEX {schema}.counters_top ON counters (scope, {FAMILY}, value DESC, name)"
     latest = (
         f"CREATE TABLE {schema}.latest (scope TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL,"
         " PRIMARY KEY (scope, key)) WITHOUT ROWID"

@@ -11,6 +11,7 @@ from indult.errors import InputError, LedgerBusy, LedgerConflict, LedgerCorrupt,
 from indult.ledger import checking
 from indult.ledger.audit import ANCHORED, FORGOTTEN, Anchor, anchor_data
 from indult.ledger.files import Guard, connect, roll_back
+from indult.ledger.migrations import FAMILY
 from indult.ledger.streams import (
     GENESIS,
     OWN_STREAM,
@@ -283,13 +284,17 @@ class SqliteLedger:
     def top(self, scope: str, prefix: str = "") -> tuple[str, int | float] | None:
         """Return the largest counter whose name begins with `prefix`.
 
-        Reads the scope's counters from the largest down, until one has the prefix.
+        Where `prefix` reaches to a colon, as in `bond:`, an index gives it at once; else all such counters are read.
         """
         where, values = _prefixed(prefix)
+        ranked = ":" in prefix
+        family, index = (f" AND {FAMILY} = ?", " INDEXED BY counters_top") if ranked else ("", "")
         query = (
-            "SELECT name, value FROM counters INDEXED BY counters_top"  # noqa: S608 # no value
-            f" WHERE scope = ?{where} ORDER BY value DESC, name LIMIT 1"
+            f"SELECT name, value FROM counters{index}"  # noqa: S608 # no value
+            f" WHERE scope = ?{family}{where} ORDER BY value DESC, name LIMIT 1"
         )
+        if ranked:
+            values = (prefix[: prefix.index(":") + 1], *values)
         with self._guard:
             row: tuple[str, int | float] | None = self._db.execute(query, (scope, *values)).fetchone()
         return row

@@ -190,6 +190,10 @@ class LedgerSuite:
         assert None is ledger.top("s", "x")
         ledger.append(_draft(counts={"s": {"bond:b": -1, "bond:a": 1}}))
         assert ("bond:a", 2.5) == ledger.top("s", "bond:")
+        ledger.append(_draft(counts={"s": {"bond:a:x": 1, "bond:a:y": 2, ":z": 7, "bonds": 8}}))
+        assert [("bond:a:y", 2), (":z", 7), ("bonds", 8), None] == [
+            ledger.top("s", prefix) for prefix in ("bond:a:", ":", "bond", "bond:a:z")
+        ]
 
     def test_latest_and_kept(self, ledger: Ledger) -> None:
         """`latest` keeps the last object under a key, `keep` all distinct ones in order of first occurrence."""
@@ -322,7 +326,7 @@ class LedgerSuite:
         assert (True, 1, None) == (whole.ok, whole.anchored, whole.blind)
         assert more.ok
         assert more.blind is not None
-        assert "1 event" in more.blind
+        assert "the event after position 2" in more.blind
         assert "whole" in (ledger.verify().blind or "")
 
     def test_verify_finds_a_foreign_anchor(self, ledger: Ledger) -> None:
