@@ -194,6 +194,7 @@ rules:
     [
         ("approvers: {ann: ssh-ed25519 AAAA}", "is not an OpenSSH Ed25519 public key"),
         (f"approvers: {{ann: {KEY.replace('ssh-ed25519', 'ssh-rsa')}}}", "is not an OpenSSH Ed25519 public key"),
+        (f"approvers: {{ann: {KEY}AAAA}}", "is not an OpenSSH Ed25519 public key"),
         (f"approvers: {{ann: {KEY}A}}", "is not an OpenSSH Ed25519 public key"),
         ('approvers: {ann: "ssh-ed25519 \xe9"}', "is not an OpenSSH Ed25519 public key"),
         (f"approvers: {{' ': {KEY}}}", "cannot have the name"),
@@ -214,6 +215,23 @@ def test_keys_of_later_versions_are_checked(text: str, message: str, monkeypatch
         loads_policy(f"schema: 1\n{text}{rest}")
     assert message in caught.value.message
     assert 2 == caught.value.line
+
+
+def test_examples_meet_targets_as_actions_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In an example as at the gate, a dynamic word of a command meets what denies and not what allows."""
+    monkeypatch.setattr(keys, "UNAVAILABLE", {"policy": frozenset(), "rule": frozenset(), "target": frozenset()})
+    target = "target: 'command:[\"git\",null]'"
+
+    policy = loads_policy(
+        f"""
+schema: 1
+rules:
+  - {{id: a, effect: deny, says: No., target: "command:git push", match: [{{{target}}}]}}
+  - {{id: b, effect: allow, target: "command:git push", no_match: [{{{target}}}]}}
+"""
+    )
+
+    assert 2 == len(policy.rules)
 
 
 SEEDS = [path.read_bytes() for path in (*GOOD, MIXER)]

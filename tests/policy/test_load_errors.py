@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+import tracemalloc
 from pathlib import Path
 from typing import NamedTuple
 
@@ -79,6 +80,18 @@ def test_the_offending_line_is_shown_with_a_caret() -> None:
     ] == caught.value.lines()
 
 
+def test_a_condition_cut_off_by_a_comma_is_explained() -> None:
+    """A condition that a comma between braces cuts off gets the hint to use quotes, one below its key does not."""
+    flow = "schema: 1\nrules: [{id: a, effect: allow, when: args.p.exists(x, x > 1)}]"
+    block = "schema: 1\nrules:\n- id: a\n  effect: allow\n  when: args.p.exists(x, x >)"
+    hint = "between { and }, a condition with a comma needs quotes"
+
+    for text, expected in ((flow, True), (block, False)):
+        with pytest.raises(PolicyError) as caught:
+            loads_policy(text)
+        assert expected == (hint == caught.value.hint)
+
+
 def test_a_line_of_great_length_is_not_repeated(tmp_path: Path) -> None:
     """An error shows the start of a long line at most, and no line where the place is beyond that start."""
     file = tmp_path / "indult.yaml"
@@ -105,6 +118,22 @@ def test_a_file_over_a_megabyte_is_refused(tmp_path: Path) -> None:
     file.write_bytes(b"#" * 1_000_001)
 
     assert [f"{file}: the policy is too large: more than 1000000 bytes"] == [str(exc) for exc in find_errors(file)]
+
+
+def test_a_file_that_never_ends_is_not_read_to_its_end(tmp_path: Path) -> None:
+    """No more than the allowed size is read, whatever the path leads to."""
+    file = tmp_path / "indult.yaml"
+    with file.open("wb") as sparse:
+        sparse.truncate(50_000_000)
+
+    tracemalloc.start()
+    try:
+        find_errors(file)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    assert peak < 5_000_000
 
 
 @pytest.mark.parametrize(

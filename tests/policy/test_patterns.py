@@ -32,6 +32,8 @@ CHARS = "ab/.\n*é"
         ("mcp__*__get_*", "mcp__get_y", False),
         ("a*b*b", "ab", False),
         ("a*b*b", "abb", True),
+        ("*b*b*", "ba", False),
+        ("*ab*ba*", "aba", False),
         ("**", "x", True),
         ("a.c", "abc", False),
         ("[ab]", "a", False),

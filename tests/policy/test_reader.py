@@ -164,6 +164,15 @@ def test_the_end_of_a_scalar_is_behind_its_last_character() -> None:
     assert (2, 10) == positions(scalar, document.lines, len(scalar.value))
 
 
+def test_white_space_stands_behind_the_character_before_it() -> None:
+    """The place of a space or of a folded line break is right behind what stands before it."""
+    document = read("a: x\n  y z", source="p")
+    scalar = _first(document, "a")
+
+    assert "x y z" == scalar.value
+    assert [(1, 4), (1, 5), (2, 3), (2, 4), (2, 5)] == [positions(scalar, document.lines, at) for at in range(5)]
+
+
 @given(
     st.text(
         st.characters(exclude_categories=["Cs", "Cc"], exclude_characters="\u2028\u2029"), min_size=1, max_size=30

@@ -88,4 +88,4 @@ class _Judge:
             raise PolicyError("the rule has a `target`, so the example needs one", hint="target: KIND:NAME")
         kinds, matches = target_pattern(pattern)
         kind, _, name = target.partition(":")
-        return kind in kinds and matches(name, False)
+        return kind in kinds and matches(name, self.rule.effect != "allow")
