@@ -3,5 +3,5 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-# The oracle's side of the comparison is a module beside the tests, which a script runs too.
-sys.path.insert(0, str(Path(__file__).parent))
+# The comparison with the oracle is a module beside the tests, because a script runs it too.
+sys.path.insert(0, str(Path(__file__).parents[1]))

@@ -19,17 +19,20 @@ from indult.cel import (
 )
 from indult.errors import ConditionError
 
-ENV = Env({
-    "tool": STRING,
-    "args": MapType(STRING, DYN),
-    "actor": STRING,
-    "target": STRING,
-    "world": RecordType({"max": INT, "open": BOOL, "ids": ListType(STRING), "limits": MapType(STRING, INT)}),
-    "now": TIMESTAMP,
-})
+ENV = Env(
+    {
+        "tool": STRING,
+        "args": MapType(STRING, DYN),
+        "actor": STRING,
+        "target": STRING,
+        "world": RecordType({"max": INT, "open": BOOL, "ids": ListType(STRING), "limits": MapType(STRING, INT)}),
+        "now": TIMESTAMP,
+    }
+)
 
 
 def refusal(source: str) -> ConditionError:
+    """Return the error with which an expression is refused."""
     with pytest.raises(ConditionError) as caught:
         check(source, ENV)
     return caught.value
@@ -54,7 +57,7 @@ class TestReads:
         """`reads` are the declared facts that an expression mentions, `names` all roots that it uses."""
         checked = check(source, ENV)
 
-        assert (reads, names) == (checked.reads, checked.names)
+        assert (reads, names) == (set(checked.reads), set(checked.names))
 
 
 class TestTypes:
@@ -158,7 +161,16 @@ class TestNames:
 class TestTypeWords:
     @pytest.mark.parametrize(
         "text",
-        ["int", "list(string)", "map(string, dyn)", "list(map(int, list(bool)))", "timestamp", "duration", "dyn", "uint"],
+        [
+            "int",
+            "list(string)",
+            "map(string, dyn)",
+            "list(map(int, list(bool)))",
+            "timestamp",
+            "duration",
+            "dyn",
+            "uint",
+        ],
     )
     def test_round_trip(self, text: str) -> None:
         """A type reads as it was written."""

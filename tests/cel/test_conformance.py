@@ -30,8 +30,7 @@ def comparable(value: list[Any]) -> Any:
 
 @pytest.mark.skipif(not CASES.is_file(), reason="the cases of the CEL specification are not here; set INDULT_CASES")
 def test_specification() -> None:
-    """The cases of the specification give its results; of optional values, which the language leaves out, none gives a
-    wrong one."""
+    """The cases of the specification give its results; those of optional values are refused or right."""
     wrong, values_for_errors, optional = set(), [], 0
     rows = [json.loads(line) for line in CASES.read_text(encoding="utf-8").splitlines()]
     for row, line in zip(rows, run(CASES), strict=True):

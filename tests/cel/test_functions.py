@@ -14,10 +14,12 @@ TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 
 
 def value(source: str) -> Any:
+    """Return what an expression gives."""
     return program(check(source, Env({}), expect=None))({})
 
 
 def exactly(source: str, expected: object) -> None:
+    """Compare what an expression gives, and its type."""
     got = value(source)
 
     assert expected == got

@@ -44,14 +44,16 @@ WORLD: dict[str, Type] = {
     "limits": MapType(STRING, INT),
     "any": DYN,
 }
-ENV = Env({
-    "tool": STRING,
-    "args": MapType(STRING, DYN),
-    "actor": STRING,
-    "target": STRING,
-    "world": RecordType(WORLD),
-    "now": TIMESTAMP,
-})
+ENV = Env(
+    {
+        "tool": STRING,
+        "args": MapType(STRING, DYN),
+        "actor": STRING,
+        "target": STRING,
+        "world": RecordType(WORLD),
+        "now": TIMESTAMP,
+    }
+)
 GOOD: dict[str, Any] = {
     "max": 4,
     "open": True,
@@ -67,6 +69,7 @@ GOOD: dict[str, Any] = {
 
 
 def conditions(*sources: str | None) -> list[Checked | None]:
+    """Return the checked conditions of a group."""
     return [None if source is None else check(source, ENV) for source in sources]
 
 
@@ -76,6 +79,7 @@ def decide(
     facts: dict[str, Any] | None = None,
     target: Any = lambda: "tool:x",
 ) -> tuple[int, list[int], list[tuple[int, int, str]] | None]:
+    """Fuse groups and decide once."""
     given_facts = {"world": GOOD, "now": "2024-01-01T00:00:00Z"} if facts is None else facts
     return fuse(groups, ENV)("x", args or {}, "agent", target, given_facts)
 
@@ -258,7 +262,9 @@ class TestFacts:
         """Reading facts leaves them as they are."""
         facts = {"world": {**GOOD, "ids": ["a"], "limits": {"a": 1}}, "now": "2024-01-01T00:00:00Z"}
         before = repr(facts)
-        decide([conditions("world.ids.map(a, a) == [] || size(world) == 0 || world.pause == duration('1s')")], facts=facts)
+        decide(
+            [conditions("world.ids.map(a, a) == [] || size(world) == 0 || world.pause == duration('1s')")], facts=facts
+        )
 
         assert before == repr(facts)
 

@@ -17,10 +17,12 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def value(source: str) -> Any:
+    """Return what an expression gives."""
     return program(check(source, Env({}), expect=None))({})
 
 
 def stamp(moment: datetime) -> Timestamp:
+    """Return a moment as a timestamp of the language."""
     return Timestamp((moment - EPOCH) // timedelta(microseconds=1) * 1000)
 
 

@@ -241,7 +241,7 @@ class _Checker:
         kinds = [arg.type for arg in node.args]
         selected = self.types.select(node.function, node.member, kinds)
         if selected is not None:
-            node.type = selected[0]
+            node.type = selected
         else:
             shown = ", ".join(map(show, kinds))
             self.refuse(node.pos, f"no overload of `{_spelled(node.function)}` for ({shown})", _signatures(candidates))
@@ -297,10 +297,9 @@ class _Checker:
         """Give the sum of two lists a type that holds the elements of both."""
         kinds = [resolve(arg.type) for arg in node.args]
         names = {kind.name for kind in kinds}
+        joined: Type | None = ListType(DYN) if names == {"list", "dyn"} else None
         if names == {"list"}:
             joined = self.types.join(*kinds)
-        else:
-            joined = ListType(DYN) if names == {"list", "dyn"} else None
         if joined is None:
             return None
         node.type = joined

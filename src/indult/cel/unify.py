@@ -28,10 +28,7 @@ from indult.cel.types import (
     Var,
 )
 
-__all__ = ["Selected", "Unifier", "frozen", "resolve", "show"]
-
-Selected = tuple[Type, Overload | None] | None
-"""What an overload gives, and which one it is when only one fits."""
+__all__ = ["Unifier", "frozen", "resolve", "show"]
 
 _NULLABLE = (TIMESTAMP, DURATION)
 _SCALARS = {kind.name: kind for kind in (INT, UINT, DOUBLE, STRING, BYTES, BOOL, NULL, TIMESTAMP, DURATION, TYPE, DYN)}
@@ -98,14 +95,14 @@ class Unifier:
             return None
         return _general(a, b)
 
-    def select(self, name: str, member: bool, args: list[Type]) -> Selected:
-        """Return the result type for these arguments, with the overload when only one fits; `None` when none does."""
+    def select(self, name: str, member: bool, args: list[Type]) -> Type | None:
+        """Return the result type for these arguments, `None` when no overload fits them."""
         kinds = tuple(resolve(arg).name for arg in args)
         if all(kind in _SCALARS for kind in kinds):
             return _select_scalars(name, member, kinds)
         return self.select_from(overloads(name, member), args)
 
-    def select_from(self, candidates: tuple[Overload, ...], args: list[Type]) -> Selected:
+    def select_from(self, candidates: tuple[Overload, ...], args: list[Type]) -> Type | None:
         """Do the work of `select`, without the memory."""
         fitting: list[tuple[Overload, Type]] = []
         for one in candidates:
@@ -117,11 +114,11 @@ class Unifier:
                 fitting.append((one, frozen(result)))
             self.undo(mark)
         if len(fitting) == 1:
-            return self._apply(fitting[0][0], args) or DYN, fitting[0][0]
+            return self._apply(fitting[0][0], args)
         if not fitting:
             return None
         first = fitting[0][1]
-        return (first if all(result == first for _, result in fitting) else DYN), None
+        return first if all(result == first for _, result in fitting) else DYN
 
     def _apply(self, one: Overload, args: list[Type]) -> Type | None:
         """Return the result of an overload for these arguments, `None` when they do not fit."""
@@ -138,7 +135,7 @@ class Unifier:
 
 
 @lru_cache(maxsize=2048)
-def _select_scalars(name: str, member: bool, kinds: tuple[str, ...]) -> Selected:
+def _select_scalars(name: str, member: bool, kinds: tuple[str, ...]) -> Type | None:
     """Select once for arguments without parameters; most calls of most policies are among a few dozen."""
     return Unifier().select_from(overloads(name, member), [_SCALARS[kind] for kind in kinds])
 
