@@ -220,8 +220,14 @@ def run(*args: str, **options: Any) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run([sys.executable, *args], capture_output=True, check=False, timeout=60, **options)
 
 
+@pytest.mark.parametrize("_buffered", ["", "1"], ids=["buffered", "unbuffered"], indirect=True)
 class TestProcess:
-    """What only a real process shows."""
+    """What only a real process shows, whether Python holds output back or not."""
+
+    @pytest.fixture(autouse=True)
+    def _buffered(self, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Set what decides whether Python holds output back."""
+        monkeypatch.setenv("PYTHONUNBUFFERED", request.param)
 
     def test_module(self) -> None:
         """`python -m indult` is the command."""
@@ -244,6 +250,40 @@ class TestProcess:
         os.close(writing)
 
         assert (1, b"") == (done.returncode, done.stderr)
+
+    @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+    @pytest.mark.parametrize("args", [["--version"], ["policy", "schema"]])
+    def test_no_space(self, args: list[str]) -> None:
+        """Output that could not be written is an error, said once."""
+        with open("/dev/full", "wb") as full:
+            done = subprocess.run(
+                [sys.executable, "-m", "indult", *args], stdout=full, stderr=subprocess.PIPE, check=False, timeout=60
+            )
+
+        assert (1, b"error: cannot write the output: no space left on device\n") == (done.returncode, done.stderr)
+
+    def test_nobody_reads_errors(self) -> None:
+        """Where standard error is gone too, the exit code is that of the error."""
+        reading, writing = os.pipe()
+        os.close(reading)
+        done = subprocess.run(
+            [sys.executable, "-m", "indult", "check", "--policy", "/nowhere", "{}"],
+            stdout=writing,
+            stderr=writing,
+            check=False,
+            timeout=60,
+        )
+        os.close(writing)
+
+        assert 3 == done.returncode
+
+    def test_closed_output(self) -> None:
+        """A caller that closed standard output still gets the exit code."""
+        done = subprocess.run(
+            ["sh", "-c", f"'{sys.executable}' -m indult --version >&-"], capture_output=True, check=False, timeout=60
+        )
+
+        assert (0, b"") == (done.returncode, done.stderr)
 
     def test_output_is_utf8(self) -> None:
         """The locale has no say in the encoding of JSON Lines."""

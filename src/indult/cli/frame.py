@@ -6,12 +6,13 @@ A verb is a module `indult.cli.<verb>` with a click command named `command`. Its
 
 from __future__ import annotations
 
+import errno
 import io
 import json
 import os
 import sys
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TextIO
 
 import click
 
@@ -25,6 +26,9 @@ __all__ = ["Verbs", "db_option", "emit", "invoke", "json_option", "policy_option
 
 INTERRUPTED: Final = 130
 """What a shell reports for a command that Ctrl-C ended."""
+
+_UNDELIVERED: Final = {errno.EBADF, errno.EIO, errno.ENOSPC, errno.EPIPE}
+"""How standard output fails; an error of a file names the file."""
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON Lines instead of text.")
 """The `--json` of every verb; the function gets it as `as_json`."""
@@ -117,7 +121,6 @@ def invoke(group: click.Group, args: Sequence[str] | None) -> int:
     _speak_utf8()
     try:
         code = group.main(args=args, prog_name="indult", standalone_mode=False)
-        sys.stdout.flush()
     except IndultError as exc:
         return _fail(exc.lines(), exc.exit_code)
     except click.exceptions.NoArgsIsHelpError as exc:
@@ -127,12 +130,30 @@ def invoke(group: click.Group, args: Sequence[str] | None) -> int:
         return _fail(_usage(exc).lines(), 1)
     except (click.Abort, KeyboardInterrupt):
         return _fail(["interrupted"], INTERRUPTED)
-    except BrokenPipeError:
-        return _unheard()
+    except OSError as exc:
+        if exc.errno in _UNDELIVERED and exc.filename is None:
+            return _undelivered(exc, 1)
+        return _fail([_unexpected(exc)], 1)
     except Exception as exc:
-        what = " ".join(f"{type(exc).__name__}: {exc}".split())
-        return _fail([f"indult itself failed, the traceback is in `{_write_log(exc)}`: {what}"], 1)
-    return code if isinstance(code, int) else 0
+        return _fail([_unexpected(exc)], 1)
+    return _deliver(code if isinstance(code, int) else 0)
+
+
+def _deliver(code: int) -> int:
+    """Return `code` once the output has been taken; output that was not taken is never a success."""
+    try:
+        sys.stdout.flush()
+    except OSError as exc:
+        return _undelivered(exc, code or 1)
+    return code
+
+
+def _undelivered(exc: OSError, code: int) -> int:
+    """Say why the output was not taken, unless its reader has left."""
+    _give_up(sys.stdout)
+    if isinstance(exc, BrokenPipeError):
+        return code
+    return _fail([f"cannot write the output: {(exc.strerror or str(exc)).lower()}"], code)
 
 
 def _fail(lines: list[str], code: int) -> int:
@@ -141,20 +162,20 @@ def _fail(lines: list[str], code: int) -> int:
         sys.stderr.write(f"error: {shown}\n")
         sys.stderr.flush()
     except OSError:
-        return _unheard(code)
+        _give_up(sys.stderr)
     return code
 
 
-def _unheard(code: int = 1) -> int:
-    """Give up output that nobody reads, so that the interpreter does not complain of it when it ends."""
+def _give_up(stream: TextIO) -> None:
+    """Let go what a stream still holds: the interpreter writes it when it ends, and would end with 120 for it."""
     quiet = os.open(os.devnull, os.O_WRONLY)
-    for stream in (sys.stdout, sys.stderr):
-        try:
-            stream.flush()
-        except OSError:
-            os.dup2(quiet, stream.fileno())
+    os.dup2(quiet, stream.fileno())
     os.close(quiet)
-    return code
+
+
+def _unexpected(exc: Exception) -> str:
+    what = " ".join(f"{type(exc).__name__}: {exc}".split())
+    return f"indult itself failed, the traceback is in `{_write_log(exc)}`: {what}"
 
 
 def _usage(exc: click.ClickException) -> UsageError:
@@ -204,9 +225,13 @@ def _escaped(char: str) -> str:
 
 def _speak_utf8() -> None:
     """Write UTF-8 whatever the locale says: JSON Lines are UTF-8, and what it cannot carry is spelled out."""
-    for stream in (sys.stdout, sys.stderr):
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+        elif stream is None:
+            # The caller closed it. What is said is lost, and the exit code still tells the verdict.
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 # it stays open to the end
 
 
 def _write_log(exc: Exception) -> Path:
