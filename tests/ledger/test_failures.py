@@ -6,6 +6,7 @@ import sqlite3
 import stat
 import subprocess
 import sys
+import tempfile
 import threading
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -323,16 +324,14 @@ def _as_nobody(ledger: Path, *, read_only: bool) -> list[str]:
 
 
 @pytest.fixture(name="shown")
-def _shown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Make a ledger with one event in a folder that everyone may enter."""
-    folder = tmp_path_factory.mktemp("shown")
-    for parent in (folder, *folder.parents):
-        if parent.owner() == folder.owner() and not parent.stat().st_mode & 0o001:
-            parent.chmod(parent.stat().st_mode | 0o011)
-    path = folder / "ledger.db"
-    _unharmed(path, 0)
-    yield path
-    folder.chmod(0o700)
+def _shown() -> Iterator[Path]:
+    """Make a ledger with one event in a folder that other users can reach, which those of pytest are not."""
+    with tempfile.TemporaryDirectory() as name:
+        if not all(parent.stat().st_mode & 0o001 for parent in Path(name).resolve().parents):
+            pytest.skip("the folder for temporary files is closed to other users")
+        path = Path(name) / "ledger.db"
+        _unharmed(path, 0)
+        yield path
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="becoming another user needs root")

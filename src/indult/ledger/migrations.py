@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Callable
 
-__all__ = ["APPLICATION_ID", "FAMILY", "MIGRATIONS", "VIEWS", "version", "view_tables"]
+__all__ = ["APPLICATION_ID", "FAMILY", "MIGRATIONS", "RANKED", "VIEWS", "version", "view_tables"]
 
 APPLICATION_ID: Final = 0x494E444C
 """`INDL`, which tells a ledger from any other database."""
@@ -23,6 +23,9 @@ VIEWS: Final = ("counters", "latest", "kept")
 
 FAMILY: Final = "substr(name, 1, instr(name, ':'))"
 """The part of a counter's name up to its first colon: `bond:` of `bond:P1|P2`. Counters are ranked by family."""
+
+RANKED: Final = "instr(name, ':') > 0"
+"""Counters without a colon belong to no family, and cost no ranking."""
 
 
 def m001_ledger(db: sqlite3.Connection) -> None:
@@ -65,7 +68,7 @@ def view_tables(schema: str) -> tuple[str, ...]:
         f"CREATE TABLE {schema}.counters (scope TEXT NOT NULL, name TEXT NOT NULL,"
         " value NOT NULL CHECK (abs(value) <= 9007199254740991), PRIMARY KEY (scope, name)) WITHOUT ROWID"
     )
-    top = f"CREATE INDEX {schema}.counters_top ON counters (scope, {FAMILY}, value DESC, name)"
+    top = f"CREATE INDEX {schema}.counters_top ON counters (scope, {FAMILY}, value DESC, name) WHERE {RANKED}"
     latest = (
         f"CREATE TABLE {schema}.latest (scope TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL,"
         " PRIMARY KEY (scope, key)) WITHOUT ROWID"

@@ -11,7 +11,7 @@ from indult.errors import InputError, LedgerBusy, LedgerConflict, LedgerCorrupt,
 from indult.ledger import checking
 from indult.ledger.audit import ANCHORED, FORGOTTEN, Anchor, anchor_data
 from indult.ledger.files import Guard, connect, roll_back
-from indult.ledger.migrations import FAMILY
+from indult.ledger.migrations import FAMILY, RANKED
 from indult.ledger.streams import (
     GENESIS,
     OWN_STREAM,
@@ -288,7 +288,7 @@ class SqliteLedger:
         """
         where, values = _prefixed(prefix)
         ranked = ":" in prefix
-        family, index = (f" AND {FAMILY} = ?", " INDEXED BY counters_top") if ranked else ("", "")
+        family, index = (f" AND {RANKED} AND {FAMILY} = ?", " INDEXED BY counters_top") if ranked else ("", "")
         query = (
             f"SELECT name, value FROM counters{index}"  # noqa: S608 # no value
             f" WHERE scope = ?{family}{where} ORDER BY value DESC, name LIMIT 1"

@@ -7,6 +7,7 @@ of all streams, is not in it: a running digest over the hashes of all events fix
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -29,6 +30,9 @@ OWN_STREAM: Final = "ledger"
 """The stream of the ledger's own events: `anchored` and `forgotten`."""
 
 _AT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", re.ASCII)
+
+# For strings the standard library gives the bytes of RFC 8785.
+_quote = json.JSONEncoder(ensure_ascii=False).encode
 
 # The set of names is open, but a name must survive every store and every terminal.
 _UNFIT = re.compile(r"[\x00-\x1f\x7f]")
@@ -138,8 +142,8 @@ def content_hash(*, stream: str, version: int, kind: str, at: str, text: str, pr
     """Return the hash of an event whose canonical data is `text`."""
     # The canonical JSON of the whole, put together around the data so that the data is written once.
     return digest_text(
-        f'{{"at":{canonical(at)},"data":{text},"kind":{canonical(kind)},"prev":{canonical(prev)}'
-        f',"stream":{canonical(stream)},"version":{version}}}'
+        f'{{"at":{_quote(at)},"data":{text},"kind":{_quote(kind)},"prev":{_quote(prev)}'
+        f',"stream":{_quote(stream)},"version":{version}}}'
     )
 
 
