@@ -19,8 +19,8 @@ from typing import Any
 from unittest import mock
 
 from cel_expr_python import cel as oracle
+from tests.cel.generator import Generator, values
 
-from cel.generator import Generator, values
 from indult.cel import (
     BOOL,
     BYTES,

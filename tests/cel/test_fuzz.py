@@ -6,7 +6,8 @@ import pytest
 
 pytest.importorskip("cel_expr_python", reason="the oracle has no wheel for this Python")
 
-from cel.fuzz import compare, pairs
+from tests.cel.fuzz import compare, pairs
+
 from indult.cel import library
 
 

@@ -67,8 +67,6 @@ def _check(source: str, env: Env) -> Checked:
         return check_untyped(source, env)
 
 
-
-
 def _type(kind: list[Any]) -> Type:
     match kind:
         case ["prim", number]:
