@@ -10,6 +10,7 @@ where its literal stands; every repetition in a pattern is bounded, so that no t
 
 from __future__ import annotations
 
+import functools
 import re
 import string
 from collections.abc import Callable, Collection
@@ -24,6 +25,12 @@ class Span(NamedTuple):
     start: int
     end: int
     kind: str
+
+
+@functools.cache
+def _re(rule: str, flags: int = 0) -> re.Pattern[str]:
+    """Compile a pattern when it is first tried: most processes never meet a secret, and all must start quickly."""
+    return re.compile(rule, flags)
 
 
 Finder = Callable[[str, int], Span | None]
@@ -85,31 +92,30 @@ _NAMES: Final = (
 """Names that tell: a value given to one of them, or to a name that ends in one, is a secret."""
 
 _TELLING: Final = (*_NAMES, "authorization")
-_FLAG = re.compile(rf"--?(?:\w[\w-]{{0,64}}-)?(?:{'|'.join(map(re.escape, _NAMES))})$", re.IGNORECASE)
+_FLAG: Final = rf"--?(?:\w[\w-]{{0,64}}-)?(?:{'|'.join(map(re.escape, _NAMES))})$"
 
 _WORD: Final = frozenset(string.ascii_letters + string.digits + "_-")
 _LOWER: Final = {ord(upper): lower for upper, lower in zip(string.ascii_uppercase, string.ascii_lowercase, strict=True)}
 _LONGEST: Final = 4096
 
 # After a telling name: its own closing quote (escaped, in JSON inside a string), then `=` or `:`, then an opening quote.
-_GIVEN = re.compile(
+_GIVEN: Final = (
     r"(?:\\{0,3}[\"'])?(?P<gap>[ \t]{0,8})(?P<sign>:=|=>|==?|:)(?P<space>[ \t]{0,8})(?P<quote>\\{0,3}[\"'])?"
 )
-_FLAGGED = re.compile(r"(?<!\S)--?(?:\w[\w-]{0,64}-)?$")
-_GAP = re.compile(r"[ \t]{1,8}(?P<quote>[\"'])?(?!-)")
-_BARE = re.compile(rf"[^\s\"'`,;&|<>\\]{{1,{_LONGEST}}}")
+_FLAGGED: Final = r"(?<!\S)--?(?:\w[\w-]{0,64}-)?$"
+_GAP: Final = r"[ \t]{1,8}(?P<quote>[\"'])?(?!-)"
+_BARE: Final = rf"[^\s\"'`,;&|<>\\]{{1,{_LONGEST}}}"
 
 # Not secrets: a reference, a template, a placeholder, a digest, a word of a programming language, a call.
-_HARMLESS = re.compile(
+_HARMLESS: Final = (
     r"\$|<|%|\{|\[masked:|\.\.\.|\*+$|sha\d{1,3}:[0-9a-f]{32,128}$"
     r"|(?:self|this|os|process|args|config|settings|env|request|secrets|vault)\."
     r"|(?:none|null|nil|undefined|true|false|str|string|bytes|int|integer|bool|boolean|number|object|any|optional|required"
     r"|inherit|yes|no|unset)\b\W{0,4}$"
-    r"|[A-Za-z_][\w.]{0,64}[(\[]",
-    re.IGNORECASE,
+    r"|[A-Za-z_][\w.]{0,64}[(\[]"
 )
-_USERINFO = re.compile(r"://[\w.%-]{0,64}$")
-_LINE_START = re.compile(r"(?:^|[\r\n])[ \t-]{0,64}[\"']?[\w.-]{0,64}$")
+_USERINFO: Final = r"://[\w.%-]{0,64}$"
+_LINE_START: Final = r"(?:^|[\r\n])[ \t-]{0,64}[\"']?[\w.-]{0,64}$"
 
 
 def mask(value: Any, among: Collection[str] | None = None) -> Any:
@@ -129,7 +135,7 @@ def suspicious(text: str) -> list[str]:
     """Return the literals of secrets that stand in `text`; without any there is nothing to mask."""
     low = text.lower()
     near = [literal for word, literals in _BY_WORD if word in low for literal in literals]
-    near += [literal for sign, literals in _BY_SIGN if sign.search(text) for literal in literals]
+    near += [literal for sign, literals in _BY_SIGN if _re(sign).search(text) for literal in literals]
     return [literal for literal in near if literal in low]
 
 
@@ -151,7 +157,7 @@ def _walk_dict(value: dict[str, Any], among: Collection[str]) -> dict[str, Any]:
         while name in copied:  # two secrets masked alike must not become one entry
             name += "'"
         telling = type(item) is str and item and key.lower().endswith(_TELLING)
-        secret = telling and not _HARMLESS.match(item)
+        secret = telling and not _re(_HARMLESS, re.IGNORECASE).match(item)
         copied[name] = f"[masked:{_named_kind(key)}]" if secret else _walk(item, among)
     return copied
 
@@ -161,9 +167,9 @@ def _walk_list(value: list[Any] | tuple[Any, ...], among: Collection[str]) -> li
     flagged = False
     for item in value:
         word = type(item) is str
-        secret = flagged and word and item and item[0] != "-" and not _HARMLESS.match(item)
+        secret = flagged and word and item and item[0] != "-" and not _re(_HARMLESS, re.IGNORECASE).match(item)
         copied.append("[masked:argument]" if secret else _walk(item, among))
-        flagged = word and item[:1] == "-" and _FLAG.match(item) is not None
+        flagged = word and item[:1] == "-" and _re(_FLAG, re.IGNORECASE).match(item) is not None
     return copied
 
 
@@ -201,36 +207,34 @@ def _replaced(text: str, spans: list[Span]) -> str:
 
 
 def _token(kind: str, literal: str, rest: str) -> Finder:
-    pattern = re.compile(rf"(?<![A-Za-z0-9_]){re.escape(literal)}{rest}(?![A-Za-z0-9_])", re.ASCII)
+    rule = rf"(?<![A-Za-z0-9_]){re.escape(literal)}{rest}(?![A-Za-z0-9_])"
 
     def find(text: str, start: int) -> Span | None:
-        match = pattern.match(text, start)
+        match = _re(rule, re.ASCII).match(text, start)
         return None if match is None else Span(start, match.end(), kind)
 
     return find
 
 
 def _place(kind: str, rule: str) -> Finder:
-    pattern = re.compile(rule, re.ASCII)
-
     def find(text: str, start: int) -> Span | None:
-        match = pattern.match(text, start)
-        if match is None or _HARMLESS.match(match["secret"]):
+        match = _re(rule, re.ASCII).match(text, start)
+        if match is None or _re(_HARMLESS, re.IGNORECASE).match(match["secret"]):
             return None
         return Span(*match.span("secret"), kind)
 
     return find
 
 
-_KEY_BEGIN = re.compile(r"-----BEGIN (?:[A-Z0-9]{1,16} ){0,3}PRIVATE KEY(?: BLOCK)?-----")
-_KEY_END = re.compile(r"-----END (?:[A-Z0-9]{1,16} ){0,3}PRIVATE KEY(?: BLOCK)?-----")
+_KEY_BEGIN: Final = r"-----BEGIN (?:[A-Z0-9]{1,16} ){0,3}PRIVATE KEY(?: BLOCK)?-----"
+_KEY_END: Final = r"-----END (?:[A-Z0-9]{1,16} ){0,3}PRIVATE KEY(?: BLOCK)?-----"
 
 
 def _private_key(text: str, start: int) -> Span | None:
     """Find a private key up to its last line, or to the end of the text where that was cut off."""
-    if _KEY_BEGIN.match(text, start) is None:
+    if _re(_KEY_BEGIN).match(text, start) is None:
         return None
-    end = _KEY_END.search(text, start)
+    end = _re(_KEY_END).search(text, start)
     return Span(start, len(text) if end is None else end.end(), "private-key")
 
 
@@ -241,11 +245,11 @@ def _named(name: str) -> Finder:
         end = start + len(name)
         if text[end : end + 1] in _WORD:
             return None  # `tokens`, `token_count`, `--token-file`
-        given = _GIVEN.match(text, end)
+        given = _re(_GIVEN).match(text, end)
         if given is None:
-            if not _FLAGGED.search(text[max(0, start - 70) : start]):
+            if not _re(_FLAGGED).search(text[max(0, start - 70) : start]):
                 return None
-            given = _GAP.match(text, end)
+            given = _re(_GAP).match(text, end)
         value = None if given is None else _value(text, given.end(), given["quote"])
         if given is None or value is None or _stays(text, start, given, value, kind):
             return None
@@ -257,7 +261,7 @@ def _named(name: str) -> Finder:
 def _value(text: str, start: int, quote: str | None) -> Span | None:
     """Return where the value that begins at `start` stands, the end of its line standing in for a missing quote."""
     if quote is None:
-        match = _BARE.match(text, start)
+        match = _re(_BARE).match(text, start)
         return None if match is None else Span(start, start + len(match[0].rstrip(")]}")), "")
     end = text.find(quote, start, start + _LONGEST)
     if end < 0:
@@ -268,7 +272,7 @@ def _value(text: str, start: int, quote: str | None) -> Span | None:
 def _stays(text: str, name: int, given: re.Match[str], value: Span, kind: str) -> bool:
     """Tell whether a value given to a telling name is none of a secret's."""
     found = text[value.start : value.end]
-    if not found or _HARMLESS.match(found):
+    if not found or _re(_HARMLESS, re.IGNORECASE).match(found):
         return True
     if kind == "token" and found.isdigit() and len(found) < 8:
         return True  # a count of tokens
@@ -276,10 +280,10 @@ def _stays(text: str, name: int, given: re.Match[str], value: Span, kind: str) -
         return True  # a working directory
     if given["quote"] is None and given.groupdict().get("sign") == ":":
         before = text[max(0, name - 130) : name]
-        if _USERINFO.search(before):
+        if _re(_USERINFO).search(before):
             return True  # `https://x-access-token:...@host`, which has a shape of its own
         # Prose has colons too: `the password: it must be long`. A value has a digit, or a line of its own.
-        alone = text[value.end : value.end + 1] in {"", "\r", "\n"} and _LINE_START.search(before)
+        alone = text[value.end : value.end + 1] in {"", "\r", "\n"} and _re(_LINE_START).search(before)
         return not alone and not (len(found) >= 6 and any(char.isdigit() for char in found))
     return False
 
@@ -317,20 +321,20 @@ _WORDS: Final = (
 # fmt: on
 _SIGNS: Final = (
     # what is in the literal, and what must follow it in the text
-    ("_", re.compile(r"_[A-Za-z0-9+/%]{16}")),
-    ("-", re.compile(r"-[\w%]{10}")),
-    (".", re.compile(r"\.[\w-]{16}", re.ASCII)),
-    ("", re.compile(r"A[A-Z]{2}A[A-Z0-9]{16}")),
+    ("_", r"_[A-Za-z0-9+/%]{16}"),
+    ("-", r"-[A-Za-z0-9_%]{10}"),
+    (".", r"\.[A-Za-z0-9_-]{16}"),
+    ("", r"A[A-Z]{2}A[A-Z0-9]{16}"),
 )
 
 
-def _sorted() -> tuple[dict[str, list[str]], dict[re.Pattern[str], list[str]]]:
+def _sorted() -> tuple[dict[str, list[str]], dict[str, list[str]]]:
     """Return the literals that come with each word, and all others with their sign."""
     words: dict[str, list[str]] = {word: [] for word in _WORDS}
-    signs: dict[re.Pattern[str], list[str]] = {pattern: [] for _, pattern in _SIGNS}
+    signs: dict[str, list[str]] = {rule: [] for _, rule in _SIGNS}
     for literal in _LITERALS:
         word = next((word for word in _WORDS if word in literal), None)
-        found = signs[next(pattern for sign, pattern in _SIGNS if sign in literal)] if word is None else words[word]
+        found = signs[next(rule for sign, rule in _SIGNS if sign in literal)] if word is None else words[word]
         found.append(literal)
     return words, signs
 

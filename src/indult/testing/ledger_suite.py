@@ -175,6 +175,8 @@ class LedgerSuite:
         assert ["bond:a", "bond:b", "bonus", "turns", "\ud7ff", "\ue000x", "\U0010ffff"] == list(ledger.counters("s"))
         assert {"\U0010ffff": 1} == ledger.counters("s", "\U0010ffff")
         assert {"\ud7ff": 1} == ledger.counters("s", "\ud7ff")
+        ledger.append(_draft(counts={"u": {"a\U0010ffffb": 1, "a\U0010ffff": 2, "a": 3, "b": 4}}))
+        assert {"a\U0010ffffb": 1, "a\U0010ffff": 2} == ledger.counters("u", "a\U0010ffff")
         assert (3, int, 0) == (
             ledger.counter("s", "turns"),
             type(ledger.counter("s", "turns")),
