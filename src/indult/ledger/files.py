@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sqlite3
 import stat
@@ -215,7 +216,6 @@ def ledger_error(error: sqlite3.Error, path: Path) -> LedgerError:
 
 _WRITE_FAILED = {
     sqlite3.SQLITE_IOERR_WRITE,
-    sqlite3.SQLITE_IOERR_FSYNC,
     sqlite3.SQLITE_IOERR_TRUNCATE,
     sqlite3.SQLITE_IOERR_SHMSIZE,
 }
@@ -231,8 +231,8 @@ _DAMAGED = {
 
 def _os_error(path: Path, error: OSError) -> LedgerError:
     why = (error.strerror or str(error)).lower()
-    if isinstance(error, PermissionError) or error.errno == 30:  # EROFS has no class of its own
+    if isinstance(error, PermissionError) or error.errno == errno.EROFS:
         return LedgerReadOnly(f"the ledger `{path}` cannot be made: {why}", hint="check the mode of the folder")
-    if error.errno in {28, 122}:  # ENOSPC, EDQUOT
+    if error.errno in {errno.ENOSPC, errno.EDQUOT}:
         return LedgerFull(f"there is no space left to make the ledger `{path}`: {why}", hint="make room on the disk")
     return LedgerError(f"the ledger `{path}` cannot be made: {why}", hint="name a file in a folder that you can write")
