@@ -41,7 +41,9 @@ def show(*, policy: str, resolved: bool, as_json: bool) -> None:
 
 
 @command.command(
-    name="check", help="Print every error of policy files, with line and column; end with 3 if there is one."
+    name="check",
+    short_help="Print every error of policy files.",
+    help="Print every error of policy files, with line and column; end with 3 if there is one.",
 )
 @click.argument("file", nargs=-1, required=True)
 @json_option
