@@ -138,7 +138,7 @@ class _Checker:
         name = node.name
         local = self.scope.get(name)
         if local is not None:
-            found = Local(node.pos, name, local[0])
+            found = Local(node.pos, local[0])
             found.type = local[1]
             return found
         return self.variable(node.pos, name.removeprefix(".")) or self.unknown(node.pos, name)

@@ -13,7 +13,7 @@ from indult.errors import EvaluationError
 
 __all__ = ["format_text"]
 
-_CLAUSE = re.compile(r"%(?:(%)|(?:\.([0-9]{1,4}))?([a-zA-Z])|)")
+_CLAUSE: Final = r"%(?:(%)|(?:\.([0-9]{1,4}))?([a-zA-Z])|)"
 _BASES: Final = {"b": "b", "o": "o", "x": "x", "X": "X"}
 _MAX_PRECISION: Final = 1_000
 
@@ -32,7 +32,7 @@ def format_text(template: str, values: list[Any]) -> str:
             return _clause(verb, precision, value)
         raise EvaluationError("a format has more clauses than values")
 
-    return _CLAUSE.sub(one, template)
+    return re.sub(_CLAUSE, one, template)
 
 
 def _clause(verb: str, precision: str | None, value: Any) -> str:

@@ -6,7 +6,7 @@ Each one takes exactly the Python types that its overload in `library` names; `l
 
 from __future__ import annotations
 
-import base64 as _base64
+import binascii
 import math
 import re
 from typing import Final
@@ -45,11 +45,9 @@ __all__ = [
     "uint_of_string",
 ]
 
-_INTEGER = re.compile(r"[+-]?[0-9]{1,20}")
-_NATURAL = re.compile(r"[0-9]{1,20}")
-_DOUBLE = re.compile(
-    r"[+-]?(?:[0-9]+\.?[0-9]*(?:[eE][+-]?[0-9]+)?|\.[0-9]+(?:[eE][+-]?[0-9]+)?|inf|infinity|nan)", re.IGNORECASE
-)
+_INTEGER: Final = r"[+-]?[0-9]{1,20}"
+_NATURAL: Final = r"[0-9]{1,20}"
+_DOUBLE: Final = r"(?i)[+-]?(?:[0-9]+\.?[0-9]*(?:e[+-]?[0-9]+)?|\.[0-9]+(?:e[+-]?[0-9]+)?|inf|infinity|nan)"
 _TRUE: Final = frozenset({"1", "t", "T", "true", "TRUE", "True"})
 _FALSE: Final = frozenset({"0", "f", "F", "false", "FALSE", "False"})
 
@@ -156,7 +154,7 @@ def int_of_double(value: float) -> int:
 
 def int_of_string(text: str) -> int:
     """Return the int that decimal digits name."""
-    if _INTEGER.fullmatch(text) is None:
+    if re.fullmatch(_INTEGER, text) is None:
         raise EvaluationError(f"not an int: `{text[:64]}`")
     return _int(int(text))
 
@@ -180,14 +178,14 @@ def uint_of_double(value: float) -> UInt:
 
 def uint_of_string(text: str) -> UInt:
     """Return the uint that decimal digits name."""
-    if _NATURAL.fullmatch(text) is None:
+    if re.fullmatch(_NATURAL, text) is None:
         raise EvaluationError(f"not a uint: `{text[:64]}`")
     return _uint(int(text))
 
 
 def double_of_string(text: str) -> float:
     """Return the double that a decimal text names."""
-    if len(text) > 1_024 or _DOUBLE.fullmatch(text) is None:
+    if len(text) > 1_024 or re.fullmatch(_DOUBLE, text) is None:
         raise EvaluationError(f"not a double: `{text[:64]}`")
     return float(text)
 
@@ -247,7 +245,7 @@ def timestamp_of_int(seconds: int) -> Timestamp:
 
 def encode_base64(value: bytes) -> str:
     """Return bytes in base64 with padding."""
-    return _base64.b64encode(value).decode()
+    return binascii.b2a_base64(value, newline=False).decode()
 
 
 def decode_base64(text: str) -> bytes:
@@ -255,6 +253,6 @@ def decode_base64(text: str) -> bytes:
     text = "".join(text.split(None)) if text.isascii() else text
     try:
         padding = "" if "=" in text else "=" * (-len(text) % 4)
-        return _base64.b64decode(text + padding, validate=True)
+        return binascii.a2b_base64(text + padding, strict_mode=True)
     except (ValueError, UnicodeError) as exc:
         raise EvaluationError(f"not base64: `{text[:64]}`") from exc

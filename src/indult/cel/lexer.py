@@ -37,7 +37,7 @@ _TOKEN = re.compile(
     re.VERBOSE,
 )
 
-_ESCAPE = re.compile(
+_ESCAPE: Final = (
     r"\\(?:([abfnrtv\\?\"'`])|[xX]([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([0-3][0-7]{2})|([\s\S]?))"
 )
 _SIMPLE: Final = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
@@ -139,13 +139,13 @@ def _unescape(source: str, inner: str, start: int) -> str:
             raise fault(source, start + match.start(), f"`{match.group()}` is not a character")
         return chr(code)
 
-    return _ESCAPE.sub(one, inner)
+    return re.sub(_ESCAPE, one, inner)
 
 
 def _unescape_bytes(source: str, inner: str, start: int) -> bytes:
     out = bytearray()
     at = 0
-    for match in _ESCAPE.finditer(inner):
+    for match in re.finditer(_ESCAPE, inner):
         simple, hexa, short, long, octal, _ = match.groups()
         out += inner[at : match.start()].encode()
         at = match.end()

@@ -9,7 +9,6 @@ importing the language stays cheap.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
 
@@ -42,14 +41,16 @@ __all__ = ["CONSTANTS", "NAMES", "Overload", "compare_with", "dispatch", "overlo
 Row = tuple[str, str, str, Callable[..., Any]]
 
 
-@dataclass(frozen=True, slots=True)
 class Overload:
     """One signature of a function; `run` is its implementation for exactly these types."""
 
-    params: tuple[Type, ...]
-    result: Type
-    run: Callable[..., Any]
-    generic: bool
+    __slots__ = ("generic", "params", "result", "run")
+
+    def __init__(self, params: tuple[Type, ...], result: Type, run: Callable[..., Any], *, generic: bool) -> None:
+        self.params = params
+        self.result = result
+        self.run = run
+        self.generic = generic
 
 
 def compare_with(operator: str, a: Any, b: Any) -> bool:
@@ -275,7 +276,7 @@ def _read(row: Row) -> Overload:
     variables = {"A": Var("A"), "B": Var("B")}
     params = tuple(_type(word, variables) for word in _split(row[1]))
     generic = any(char in "AB" for char in row[1])
-    return Overload(params, _type(row[2], variables), row[3], generic)
+    return Overload(params, _type(row[2], variables), row[3], generic=generic)
 
 
 def _split(text: str) -> list[str]:

@@ -20,15 +20,12 @@ __all__ = ["matcher", "matches", "to_python"]
 MAX_PATTERN: Final = 4_096
 """Longest pattern, in characters."""
 
-_ATOM = re.compile(
-    r"""
+_ATOM: Final = r"""
     (?P<literal>[A-Za-z0-9_\ /:@=,;'"<>&%#!~`-] | \\[][.^$*+?(){}|\\/-] | [^\x00-\x7f])
   | (?P<dot>\.)
   | (?P<digit>\\[dwDW])
   | (?P<set>\[\^?(?:[A-Za-z0-9](?:-[A-Za-z0-9])?|[_\ /.:@=,;%]|\\[-\].^]|\\[dw])+\])
-    """,
-    re.VERBOSE,
-)
+    """
 _CLASSES: Final = {r"\d": "0-9", r"\w": "0-9A-Za-z_"}
 # Each optional atom doubles the ways to fail; a handful is nothing, twenty are a million.
 _MAX_OPTIONAL: Final = 4
@@ -37,12 +34,13 @@ _MAX_OPTIONAL: Final = 4
 def to_python(pattern: str) -> str | None:
     """Return a pattern of `re` with the meaning of `pattern`, or `None` where only RE2 keeps the promise."""
     anchored = pattern.startswith("^")
+    atoms = re.compile(_ATOM, re.VERBOSE)
     at, parts, unbounded, optional = int(anchored), [r"\A"] if anchored else [], 0, 0
     while at < len(pattern):
         if pattern[at] == "$" and at == len(pattern) - 1:
             parts.append(r"\Z")
             break
-        atom = _ATOM.match(pattern, at)
+        atom = atoms.match(pattern, at)
         if atom is None:
             return None
         parts.append(_rewrite(atom))

@@ -29,7 +29,7 @@ _UPPER: Final = {code: code - 32 for code in range(97, 123)}
 _QUOTED: Final = {
     "\a": r"\a", "\b": r"\b", "\f": r"\f", "\n": r"\n", "\r": r"\r", "\t": r"\t", "\v": r"\v", "\\": r"\\", '"': r"\"",
 }  # fmt: skip
-_TO_QUOTE = re.compile(r'[\a\b\f\n\r\t\v\\"]')
+_TO_QUOTE: Final = r'[\a\b\f\n\r\t\v\\"]'
 
 
 def _within(position: int, text: str) -> int:
@@ -103,7 +103,7 @@ def join(parts: list[Any], separator: str = "") -> str:
 
 def quote(text: str) -> str:
     """Return the text in double quotes, safe to print on one line."""
-    return '"' + _TO_QUOTE.sub(lambda match: _QUOTED[match.group()], text) + '"'
+    return '"' + re.sub(_TO_QUOTE, lambda match: _QUOTED[match.group()], text) + '"'
 
 
 def reverse(text: str) -> str:

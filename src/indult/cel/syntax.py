@@ -2,11 +2,12 @@
 
 Macros stay nodes of their own instead of being expanded to a fold: the compiler turns them into loops, and an error can
 name the macro that a person wrote. `&&` and `||` hold all operands of a chain, so a long chain is not a deep tree.
+
+The classes are spelled out because making eleven dataclasses takes longer than importing all the rest of the language.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any
 
 from indult.cel.types import DYN, Type
@@ -27,99 +28,114 @@ __all__ = [
 ]
 
 
-@dataclass(slots=True, eq=False)
 class Node:
     """Any part of an expression; `pos` is its offset in the source, `type` what the checker found."""
 
-    pos: int
-    type: Type = field(default=DYN, init=False)
+    __slots__ = ("pos", "type")
+
+    def __init__(self, pos: int) -> None:
+        self.pos = pos
+        self.type: Type = DYN
 
 
-@dataclass(slots=True, eq=False)
 class Literal(Node):
     """A value that stands in the source."""
 
-    value: Any
+    __slots__ = ("value",)
+
+    def __init__(self, pos: int, value: Any) -> None:
+        self.pos, self.type, self.value = pos, DYN, value
 
 
-@dataclass(slots=True, eq=False)
 class Name(Node):
     """An identifier as written; the checker replaces it by `Local`, `Fact` or `Literal`."""
 
-    name: str
+    __slots__ = ("name",)
+
+    def __init__(self, pos: int, name: str) -> None:
+        self.pos, self.type, self.name = pos, DYN, name
 
 
-@dataclass(slots=True, eq=False)
 class Local(Node):
     """A variable of a macro or of `cel.bind`; `slot` is unique within the expression."""
 
-    name: str
-    slot: int
+    __slots__ = ("slot",)
+
+    def __init__(self, pos: int, slot: int) -> None:
+        self.pos, self.type, self.slot = pos, DYN, slot
 
 
-@dataclass(slots=True, eq=False)
 class Fact(Node):
     """A declared variable, or a field of a declared record: `("world", "max_intensity")`."""
 
-    path: tuple[str, ...]
+    __slots__ = ("path",)
+
+    def __init__(self, pos: int, path: tuple[str, ...]) -> None:
+        self.pos, self.type, self.path = pos, DYN, path
 
 
-@dataclass(slots=True, eq=False)
 class Select(Node):
     """`operand.field`, or `has(operand.field)` when `test` is set."""
 
-    operand: Node
-    field: str
-    test: bool = False
+    __slots__ = ("field", "operand", "test")
+
+    def __init__(self, pos: int, operand: Node, field: str, *, test: bool = False) -> None:
+        self.pos, self.type, self.operand, self.field, self.test = pos, DYN, operand, field, test
 
 
-@dataclass(slots=True, eq=False)
 class Call(Node):
     """A function or operator; with `member` the first argument is what stands before the dot."""
 
-    function: str
-    args: list[Node]
-    member: bool = False
+    __slots__ = ("args", "function", "member")
+
+    def __init__(self, pos: int, function: str, args: list[Node], *, member: bool = False) -> None:
+        self.pos, self.type, self.function, self.args, self.member = pos, DYN, function, args, member
 
 
-@dataclass(slots=True, eq=False)
 class ListNode(Node):
     """`[a, b]`."""
 
-    items: list[Node]
+    __slots__ = ("items",)
+
+    def __init__(self, pos: int, items: list[Node]) -> None:
+        self.pos, self.type, self.items = pos, DYN, items
 
 
-@dataclass(slots=True, eq=False)
 class MapNode(Node):
     """`{k: v}`."""
 
-    entries: list[tuple[Node, Node]]
+    __slots__ = ("entries",)
+
+    def __init__(self, pos: int, entries: list[tuple[Node, Node]]) -> None:
+        self.pos, self.type, self.entries = pos, DYN, entries
 
 
-@dataclass(slots=True, eq=False)
 class Macro(Node):
     """`source.kind(names, [test,] body)`; `slots` match `names`, filled in by the checker."""
 
-    kind: str
-    source: Node
-    names: tuple[str, ...]
-    test: Node | None
-    body: Node
-    slots: tuple[int, ...] = ()
+    __slots__ = ("body", "kind", "names", "slots", "source", "test")
+
+    def __init__(
+        self, pos: int, kind: str, source: Node, names: tuple[str, ...], test: Node | None, body: Node
+    ) -> None:
+        self.pos, self.type, self.kind, self.source, self.names = pos, DYN, kind, source, names
+        self.test, self.body = test, body
+        self.slots: tuple[int, ...] = ()
 
 
-@dataclass(slots=True, eq=False)
 class Bind(Node):
     """`cel.bind(name, value, body)`."""
 
-    name: str
-    value: Node
-    body: Node
-    slot: int = -1
+    __slots__ = ("body", "name", "slot", "value")
+
+    def __init__(self, pos: int, name: str, value: Node, body: Node) -> None:
+        self.pos, self.type, self.name, self.value, self.body, self.slot = pos, DYN, name, value, body, -1
 
 
-@dataclass(slots=True, eq=False)
 class Failure(Node):
     """A part that cannot be judged; only expressions checked without types hold one."""
 
-    message: str
+    __slots__ = ("message",)
+
+    def __init__(self, pos: int, message: str) -> None:
+        self.pos, self.type, self.message = pos, DYN, message

@@ -24,11 +24,12 @@ _LAST: Final = 253_402_300_800 * _SECOND - 1
 _LONGEST: Final = 315_576_000_000 * _SECOND + _SECOND - 1
 _INT64: Final = 2**63
 
-_RFC3339 = re.compile(
+# Texts, not compiled patterns: `re` compiles each on first use and keeps it, and most programs use none of them.
+_RFC3339: Final = (
     r"([0-9]{4})-([0-9]{2})-([0-9]{2})[Tt]([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.([0-9]+))?([Zz]|[+-][0-9]{2}:[0-9]{2})"
 )
-_TERM = re.compile(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h)")
-_OFFSET = re.compile(r"([+-]?)([0-9]{2}):([0-9]{2})")
+_TERM: Final = r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h)"
+_OFFSET: Final = r"([+-]?)([0-9]{2}):([0-9]{2})"
 _UNITS: Final = {
     "ns": 1,
     "us": 1_000,
@@ -55,7 +56,7 @@ class Timestamp:
     @classmethod
     def parse(cls, text: str) -> Timestamp:
         """Return the instant of an RFC 3339 text."""
-        match = _RFC3339.fullmatch(text)
+        match = re.fullmatch(_RFC3339, text)
         if match is None:
             raise EvaluationError(f"not an RFC 3339 timestamp: `{text[:64]}`")
         year, month, day, hour, minute, second = map(int, match.groups()[:6])
@@ -103,7 +104,7 @@ class Duration:
         """Return the length of a text such as `1h30m`, `-1.5s` or `250ms`."""
         body = text[1:] if text[:1] in ("+", "-") else text
         nanos, at = 0, 0
-        for match in _TERM.finditer(body[:256]):
+        for match in re.finditer(_TERM, body[:256]):
             if match.start() != at:
                 break
             whole, _, fraction = match.group(1).partition(".")
@@ -226,7 +227,7 @@ def _fixed_offset(zone: str) -> int:
     """Return the seconds of `Z`, `+01:00` or `01:00`."""
     if zone in ("Z", "z"):
         return 0
-    match = _OFFSET.fullmatch(zone)
+    match = re.fullmatch(_OFFSET, zone)
     if match is None or int(match.group(2)) > 23 or int(match.group(3)) > 59:
         raise EvaluationError(f"unknown time zone `{zone[:64]}`")
     seconds = int(match.group(2)) * 3_600 + int(match.group(3)) * 60
