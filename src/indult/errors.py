@@ -6,6 +6,20 @@
         MissingExtra                exit 1   an optional part is not installed
         EvaluationError             exit 1   a condition met a value that it cannot judge
         RunError                    exit 1   a run cannot be started, resumed or found
+        ScopeError                  exit 1   what should be opened is no exact, finite set of names
+        ApprovalError               exit 1   a request cannot be opened, or a decision does not count
+            IneffectiveRequest      exit 1   approving it would not open what it names
+            UnknownRequest          exit 1
+            StaleDecision           exit 1   it names another digest than the request has
+            OvertakenDecision       exit 1   somebody decided since the decider looked
+            SupersededRequest       exit 1   a newer request took its place
+            ExpiredRequest          exit 1
+            ReplayedDecision        exit 1   its grant is used up, or it was made before
+            RevokedGrant            exit 1
+            SelfMadeDecision        exit 1   whoever asked cannot answer
+            UnentitledApprover      exit 1   not one of the approvers that the policy declares
+            BadSignature            exit 1   missing where it must be, or not that of the approver
+            ForgedRecord            exit 1   a record of an approval is not what its chain says
         ConfigurationError          exit 3   what a person declared is wrong
             PolicyError             exit 3   the policy file, with file, line and column
                 ConditionError      exit 3   a condition of it, with the position inside the condition
@@ -27,12 +41,17 @@ work stands apart in `hint`.
 from __future__ import annotations
 
 __all__ = [
+    "ApprovalError",
+    "BadSignature",
     "ChainBroken",
     "ConditionError",
     "ConfigurationError",
     "EvaluationError",
+    "ExpiredRequest",
     "FactError",
+    "ForgedRecord",
     "IndultError",
+    "IneffectiveRequest",
     "InputError",
     "LedgerBusy",
     "LedgerConflict",
@@ -42,8 +61,17 @@ __all__ = [
     "LedgerNewer",
     "LedgerReadOnly",
     "MissingExtra",
+    "OvertakenDecision",
     "PolicyError",
+    "ReplayedDecision",
+    "RevokedGrant",
     "RunError",
+    "ScopeError",
+    "SelfMadeDecision",
+    "StaleDecision",
+    "SupersededRequest",
+    "UnentitledApprover",
+    "UnknownRequest",
     "UsageError",
     "WorldError",
 ]
@@ -82,6 +110,62 @@ class EvaluationError(IndultError):
 
 class RunError(IndultError):
     """A run cannot be started, found or resumed."""
+
+
+class ScopeError(IndultError):
+    """What should be opened is no exact, finite set of names that a person can read."""
+
+
+class ApprovalError(IndultError):
+    """A request cannot be opened, or a decision on one does not count."""
+
+
+class IneffectiveRequest(ApprovalError):
+    """Approving the request would not open what it names, so nobody is asked."""
+
+
+class UnknownRequest(ApprovalError):
+    """There is no request or grant of that name."""
+
+
+class StaleDecision(ApprovalError):
+    """The decision names another digest than the request has: it was shown something else."""
+
+
+class OvertakenDecision(ApprovalError):
+    """Somebody decided since the decider looked at the request."""
+
+
+class SupersededRequest(ApprovalError):
+    """A newer request of the same subject and kind took its place."""
+
+
+class ExpiredRequest(ApprovalError):
+    """The time to decide, or to use what was decided, is over."""
+
+
+class ReplayedDecision(ApprovalError):
+    """The decision was made before, or its grant is used up."""
+
+
+class RevokedGrant(ApprovalError):
+    """The grant was taken back."""
+
+
+class SelfMadeDecision(ApprovalError):
+    """Whoever asked cannot be the one who answers."""
+
+
+class UnentitledApprover(ApprovalError):
+    """The decider is not among the approvers that the policy declares."""
+
+
+class BadSignature(ApprovalError):
+    """A signature is missing where one must be, or is not that of the approver over this decision."""
+
+
+class ForgedRecord(ApprovalError):
+    """A record of an approval is not what the chain of its stream says; nothing is opened by it."""
 
 
 class ConfigurationError(IndultError):

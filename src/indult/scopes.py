@@ -1,0 +1,272 @@
+"""Scopes: the exact, finite set of targets that a human is asked to open.
+
+Patterns live in rules, which are reviewed like code; a scope holds exact names and is a type of its own, so that no
+approval can ever mean more than what was shown.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from indult.actions import Action
+from indult.canonical import canonical, digest
+from indult.errors import ScopeError
+
+__all__ = ["MAX_SHOWN", "MAX_USES", "Scope", "check_line", "dependency_path"]
+
+MAX_USES: Final = 100
+"""Most uses of one approval: enough for a batch, few enough to be counted by whoever approves."""
+
+MAX_SHOWN: Final = 2000
+"""Longest call or command in bytes that a person can be asked to open (design section 5)."""
+
+MAX_TARGETS: Final = 200
+MAX_LINE: Final = 500
+
+_FILE_KINDS: Final = ("read", "write", "exec", "delete", "mode", "link", "gitlink")
+_KINDS: Final = frozenset({*_FILE_KINDS, "entry", "script", "field", "commit", "command", "call", "tool"})
+_SHOWN: Final = frozenset({"call", "command"})
+_DIGEST: Final = re.compile(r"sha256:[0-9a-f]{64}\Z")
+
+# The dependency classes of the protected list: manifests and locks by name at any depth, and whole folders of theirs.
+_MANIFESTS: Final = frozenset(
+    """package.json bun.lock package-lock.json npm-shrinkwrap.json yarn.lock pnpm-lock.yaml pyproject.toml setup.py
+    setup.cfg uv.lock poetry.lock pdm.lock Cargo.toml Cargo.lock go.mod go.sum go.work""".split()
+)
+_REQUIREMENTS: Final = re.compile(r"(requirements|constraints)[^/]*\.txt\Z")
+_FOLDERS: Final = frozenset({"vendor", "node_modules", "patches"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scope:
+    """What one approval would open: `targets`, in the order in which they are shown, for `subject` and nobody else.
+
+    `rules` are the ids of the ask rules that are opened, filled in when a request is opened. `change` says in one line
+    what would be done. `shown` holds the text of targets whose name is a digest. Above one use an expiry is a must.
+
+    Raises:
+        ScopeError: A target is no exact name, a line is none, or uses and expiry do not fit.
+    """
+
+    subject: str
+    title: str
+    targets: tuple[str, ...]
+    change: str
+    rules: tuple[str, ...] = ()
+    shown: Mapping[str, str] = field(default_factory=dict)
+    max_uses: int = 1
+    expires_at: str | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what could be read as more than it names."""
+        for name in ("subject", "title", "change"):
+            check_line(getattr(self, name), name)
+        if not self.targets or len(self.targets) > MAX_TARGETS:
+            raise ScopeError(f"a scope names {len(self.targets)} targets", hint=f"1 to {MAX_TARGETS}")
+        if len(set(self.targets)) != len(self.targets):
+            raise ScopeError("a scope names a target twice")
+        for target in self.targets:
+            _check_target(target)
+            if target.partition(":")[0] in _SHOWN and target not in self.shown:
+                raise ScopeError(f"`{target}` is a digest and nothing says what of")
+        for target, text in self.shown.items():
+            if target not in self.targets:
+                raise ScopeError(f"`{target}` is shown and not part of the scope")
+            check_line(text, "shown target", most=MAX_SHOWN)
+        if isinstance(self.max_uses, bool) or not isinstance(self.max_uses, int) or not 1 <= self.max_uses <= MAX_USES:
+            raise ScopeError(f"a scope has `{self.max_uses}` uses", hint=f"1 to {MAX_USES}")
+        if self.max_uses > 1 and self.expires_at is None:
+            raise ScopeError("more than one use needs an expiry", hint="give `expires_at`")
+
+    @classmethod
+    def call(cls, action: Action, *, subject: str, title: str | None = None, change: str | None = None) -> Scope:
+        """Return the scope of exactly this call: the same tool, arguments and folder.
+
+        Raises:
+            ScopeError: The call is longer than a person can be asked to read.
+        """
+        shown = canonical({"tool": action.tool, "args": action.args, "cwd": action.cwd})
+        if len(shown.encode()) > MAX_SHOWN:
+            raise ScopeError(f"the call takes {len(shown.encode())} bytes to show, at most {MAX_SHOWN}")
+        target = action.target()
+        return cls(
+            subject=subject,
+            title=title or f"one call of {action.tool}",
+            targets=(target,),
+            change=change or f"call {action.tool} with exactly these arguments",
+            shown={target: _visible(shown)},
+        )
+
+    @classmethod
+    def command(cls, argv: Iterable[str], *, subject: str, cwd: str | None, change: str) -> Scope:
+        """Return the scope of exactly this command line, run in `cwd`.
+
+        Raises:
+            ScopeError: It is empty, or longer than a person can be asked to read.
+        """
+        words = list(argv)
+        if not words:
+            raise ScopeError("a command has no words")
+        shown = canonical({"argv": words, "cwd": cwd})
+        if len(shown.encode()) > MAX_SHOWN:
+            raise ScopeError(f"the command takes {len(shown.encode())} bytes to show, at most {MAX_SHOWN}")
+        target = f"command:{digest({'argv': words, 'cwd': cwd})}"
+        shown_at = {target: _visible(shown)}
+        return cls(subject=subject, title=f"one command, {words[0]}", targets=(target,), change=change, shown=shown_at)
+
+    @classmethod
+    def files(cls, paths: Iterable[str], *, subject: str, change: str, kind: str = "write") -> Scope:
+        """Return the scope of exactly these files, to be written unless `kind` says otherwise.
+
+        Raises:
+            ScopeError: A path is a pattern, a folder, or leads out of the repository.
+        """
+        names = tuple(paths)
+        if kind not in _FILE_KINDS:
+            raise ScopeError(f"files are not opened for `{kind}`", hint=", ".join(_FILE_KINDS))
+        title = names[0] if len(names) == 1 else f"{len(names)} files"
+        return cls(subject=subject, title=title, targets=tuple(f"{kind}:{name}" for name in names), change=change)
+
+    @classmethod
+    def dependency(cls, name: str, version: str, paths: Iterable[str], change: str, *, subject: str) -> Scope:
+        """Return the scope of one dependency at one version: these files, and in manifests and locks its entry alone.
+
+        Raises:
+            ScopeError: A path is no exact dependency file, or name and version are not one word each.
+        """
+        for what, word in (("dependency", name), ("version", version)):
+            check_line(word, what)
+            if re.search(r"[\s#*]", word):
+                raise ScopeError(f"{what} `{word}` is not one word")
+        given = tuple(paths)
+        bad = [path for path in given if not dependency_path(path)]
+        if bad:
+            names = ", ".join(f"`{path}`" for path in bad)
+            raise ScopeError(f"exact dependency files only: {names}", hint="manifests, locks, vendor/..., patches/...")
+        entries = [f"entry:{path}#{name}@{version}" for path in given if _is_manifest(path)]
+        writes = [f"write:{path}" for path in given]
+        return cls(subject=subject, title=f"{name}@{version}", targets=(*writes, *entries), change=change)
+
+    @property
+    def digest(self) -> str:
+        """Return `sha256:` over the canonical JSON of the scope: what an approver approves."""
+        return digest(self.to_dict())
+
+    def covers(self, target: str, rule: str) -> bool:
+        """Tell whether approving this scope opens `target` under the ask rule `rule`."""
+        return target in self.targets and rule in self.rules
+
+    def words(self) -> tuple[str, ...]:
+        """Return the targets as they are shown to people and models: exact names, or the JSON that a digest is of."""
+        return tuple(self.shown.get(target, target) for target in self.targets)
+
+    def under(self, rules: Iterable[str]) -> Scope:
+        """Return the same scope with the ask rules that it opens."""
+        return replace(self, rules=tuple(sorted(set(rules))))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        shown: dict[str, Any] = {
+            "schema": 1,
+            "subject": self.subject,
+            "title": self.title,
+            "targets": list(self.targets),
+            "change": self.change,
+            "rules": list(self.rules),
+            "max_uses": self.max_uses,
+            "expires_at": self.expires_at,
+        }
+        return {**shown, "shown": dict(self.shown)} if self.shown else shown
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Scope:
+        """Read what `to_dict` wrote, with all its checks.
+
+        Raises:
+            ScopeError: It is another schema, or no scope.
+        """
+        values = dict(data)
+        if values.pop("schema", None) != 1:
+            raise ScopeError("a scope of another schema", hint="written by another version of indult")
+        try:
+            for name in ("targets", "rules"):
+                values[name] = tuple(values[name])
+            return cls(**values)
+        except (KeyError, TypeError) as exc:
+            raise ScopeError(f"not a scope: {exc}") from exc
+
+
+def check_line(text: object, what: str, *, most: int = MAX_LINE) -> None:
+    """Refuse a text that is not one plain line: what a person reads must be what is there.
+
+    Raises:
+        ScopeError: It is empty, too long, or has characters that are invisible or change how the line reads.
+    """
+    if not isinstance(text, str) or not text.strip():
+        raise ScopeError(f"a scope has no {what}")
+    if len(text) > most:
+        raise ScopeError(f"the {what} is {len(text)} characters long, at most {most}")
+    for char in text:
+        if misleading(char):
+            raise ScopeError(f"the {what} holds U+{ord(char):04X}, which is invisible or changes how the line reads")
+
+
+def misleading(char: str) -> bool:
+    """Tell whether a character cannot be seen or moves others: control, format, surrogate, private, separators."""
+    return char != " " and unicodedata.category(char) in {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"}
+
+
+def dependency_path(path: str) -> bool:
+    """Tell whether a path is an exact dependency file of the protected list, at any depth."""
+    if not _exact(path):
+        return False
+    *folders, name = path.split("/")
+    return _is_manifest(path) or name == "build.rs" or bool(_FOLDERS & set(folders))
+
+
+def _is_manifest(path: str) -> bool:
+    name = path.rpartition("/")[2]
+    return name in _MANIFESTS or _REQUIREMENTS.match(name) is not None
+
+
+def _exact(path: str) -> bool:
+    """Tell whether a path names one file inside the repository and can be read one way only."""
+    if not path or path.startswith("/") or any(char in path for char in "*?[]{}\\") or any(map(misleading, path)):
+        return False
+    return all(part not in {"", ".", ".."} for part in path.split("/"))
+
+
+def _check_target(target: object) -> None:
+    if not isinstance(target, str):
+        raise ScopeError(f"a target is a `{type(target).__name__}`")
+    kind, sign, name = target.partition(":")
+    if not sign or kind not in _KINDS:
+        raise ScopeError(f"`{target}` is no target", hint=f"kinds: {', '.join(sorted(_KINDS))}")
+    if kind in _SHOWN:
+        if not _DIGEST.match(name):
+            raise ScopeError(f"`{target}` is not `{kind}:` and a digest")
+        return
+    path = name.partition("#")[0] if kind in {"entry", "script", "field"} else name
+    if kind in {"commit", "tool"}:
+        if not re.fullmatch(r"[\w./-]+", name):
+            raise ScopeError(f"`{target}` is no exact name")
+    elif not _exact(path):
+        raise ScopeError(
+            f"`{target}` is no exact file", hint="one file inside the repository: no patterns, folders, `..` or `\\`"
+        )
+    if any(map(misleading, name)) or "*" in name:
+        raise ScopeError(f"`{target}` is no exact name")
+
+
+def _visible(text: str) -> str:
+    """Return JSON text with every character that could mislead a reader spelled out as an escape."""
+    return "".join(_escaped(char) if misleading(char) else char for char in text)
+
+
+def _escaped(char: str) -> str:
+    units = char.encode("utf-16-be")
+    return "".join(f"\\u{units[place] << 8 | units[place + 1]:04x}" for place in range(0, len(units), 2))
