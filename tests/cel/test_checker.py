@@ -72,6 +72,8 @@ class TestTypes:
             ("args.n", "dyn"),
             ("args.n + 1", "int"),
             ("args.n + args.m", "dyn"),
+            ("args.l[0u]", "dyn"),
+            ("args.l[0]", "dyn"),
             ("true ? 1 : args.n", "dyn"),
             ("[1] + args.l", "list(dyn)"),
             ("([1] + [args.n])[0]", "dyn"),

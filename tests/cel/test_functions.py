@@ -163,6 +163,7 @@ def test_errors_that_do_not_matter(source: str, expected: object) -> None:
         "1 / 0 == 1 && true",
         "false || 1 / 0 == 1",
         "[1, 0].all(a, 1 / a == 1)",
+        "[1].exists(a, dyn([1])[0u])",
         "[0].exists(a, 1 / a == 1)",
         "[1, 0].exists_one(a, 1 / a == 1)",
         "[1, 0].map(a, 1 / a)",

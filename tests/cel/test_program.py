@@ -93,6 +93,32 @@ class TestGroups:
         assert (1, [0], None) == decide(groups, {"n": 1})
         assert (2, [0], None) == decide(groups, {"n": 0})
 
+    @pytest.mark.parametrize("value", [True, False, "4", None, [], 4.0])
+    def test_order_needs_a_number(self, value: object) -> None:
+        """A bool is no number to compare with, a double is."""
+        number, hits, errors = decide([conditions("args.n >= 4", "4 <= args.n"), []], {"n": value})
+
+        assert (0, [0, 1]) == (number, hits)
+        assert (0 if value == 4.0 else 2) == len(errors or ())
+
+    @pytest.mark.parametrize(
+        "source",
+        [
+            "args.n > world.max && args.l.exists(p, p in world.ids)",
+            "(args.n == 1 ? args.l.all(a, a == 1 ? [1].exists(b, b == 2) : false) : true) || target == 'x'",
+            "!(" * 30 + "args.l.map(a, a + 1) == [[1], [2]][0]" + ")" * 30,
+            "(args.n == 1 && " * 30 + "true" + ")" * 30,
+            "(args.n == 1 ? true : " * 30 + "args.l.exists(a, a == 1)" + ")" * 30,
+            "[1].all(a, " * 8 + "args.n == 1" + ")" * 8,
+            "cel.bind(a, args.n, cel.bind(b, a + 1, b > a)) && 'it''s \"\\n\" {0} %s' != args.n",
+        ],
+    )
+    def test_conditions_are_compiled(self, source: str) -> None:
+        """What the limits let through, Python takes; the exact way stays for errors."""
+        fused = fuse([conditions(source.replace("it''s", "its")), []], ENV)
+
+        assert fused.__name__ == "decide"
+
     def test_nothing_matched(self) -> None:
         """Where no group matches, the number is one past the last."""
         assert (3, [], None) == decide([conditions("args.n > 5"), [], conditions("args.n > 2")], {"n": 1})
@@ -287,7 +313,10 @@ class TestNoEscape:
         assert (0, [0], 1) == (number, hits, len(errors or ()))
 
     @given(
-        st.recursive(
+        st.sampled_from(
+            [True, False, 0, 1, 2, 1.0, -1, "", "a", None, [], {}, [1], [True], {"a": True}, {"a": 1, "b": 1.0}]
+        )
+        | st.recursive(
             st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=3),
             lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from("abn"), inner, max_size=3),
             max_leaves=8,

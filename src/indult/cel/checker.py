@@ -45,7 +45,7 @@ from indult.cel.types import (
     Var,
 )
 from indult.cel.unify import Unifier, frozen, resolve, show
-from indult.cel.values import CelType, UInt
+from indult.cel.values import CelType, UInt, spelled
 from indult.errors import ConditionError, EvaluationError
 
 __all__ = ["check", "check_untyped"]
@@ -244,7 +244,7 @@ class _Checker:
             node.type = selected
         else:
             shown = ", ".join(map(show, kinds))
-            self.refuse(node.pos, f"no overload of `{_spelled(node.function)}` for ({shown})", _signatures(candidates))
+            self.refuse(node.pos, f"no overload of `{spelled(node.function)}` for ({shown})", _signatures(candidates))
         if node.function == "matches" and len(node.args) == 2:
             self.pattern(node.args[1])
         return node
@@ -267,7 +267,7 @@ class _Checker:
 
     def logic(self, node: Call) -> Node:
         for arg in node.args:
-            self.must_be_bool(arg, f"`{_spelled(node.function)}` needs bools")
+            self.must_be_bool(arg, f"`{spelled(node.function)}` needs bools")
         node.type = BOOL
         return node
 
@@ -388,13 +388,6 @@ def _start(node: Node) -> int:
             break
         node = inner
     return node.pos
-
-
-def _spelled(function: str) -> str:
-    """Return an operator as it is written."""
-    if function == "@in":
-        return "in"
-    return function.replace("_", "") if not function[0].isalpha() else function
 
 
 def _signatures(candidates: tuple[Any, ...]) -> str | None:

@@ -79,7 +79,7 @@ def _call(node: Call, scope: Scope) -> Any:
     if function == "_?_:_":
         test = evaluate(node.args[0], scope)
         if type(test) is not bool:
-            no_overload("?:", test)
+            no_overload("_?_:_", test)
         return evaluate(node.args[1 if test else 2], scope)
     return dispatch(function, node.member)(*[evaluate(arg, scope) for arg in node.args])
 
@@ -91,7 +91,7 @@ def _absorb(what: str, operands: Iterator[Callable[[], Any]], *, stop: bool) -> 
         try:
             value = operand()
             if type(value) is not bool:
-                no_overload(what.strip("_"), value)
+                no_overload(what, value)
             if value is stop:
                 return stop
         except Exception as exc:

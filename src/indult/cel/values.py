@@ -31,6 +31,7 @@ __all__ = [
     "make_map",
     "no_overload",
     "select",
+    "spelled",
     "type_of",
 ]
 
@@ -108,10 +109,17 @@ def type_of(value: Any) -> CelType:
     return found
 
 
+def spelled(function: str) -> str:
+    """Return an operator as it is written, a function as its name."""
+    if function == "@in":
+        return "in"
+    return function if function[0].isalpha() else function.replace("_", "")
+
+
 def no_overload(what: str, *args: Any) -> NoReturn:
     """Raise the error for `what` applied to values of these types."""
     kinds = ", ".join(TYPES[type(arg)].name if type(arg) in TYPES else type(arg).__name__ for arg in args)
-    raise EvaluationError(f"no such overload: `{what}` for ({kinds})")
+    raise EvaluationError(f"no such overload: `{spelled(what)}` for ({kinds})")
 
 
 def equals(a: Any, b: Any) -> bool:
@@ -213,4 +221,4 @@ def contains(item: Any, values: Any) -> bool:
         return any(equals(item, other) for other in values)
     if kind is dict:
         return as_key(item) in values
-    no_overload("_in_", item, values)
+    no_overload("@in", item, values)
