@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import signal
 import sqlite3
 import stat
@@ -199,16 +200,23 @@ def _follower(filled: Path) -> Iterator[subprocess.Popen[str]]:
         process.communicate()
 
 
+def _next(follower: subprocess.Popen[str]) -> int:
+    """Return the position of the next event that is shown, which must come soon."""
+    assert follower.stdout is not None
+    assert select.select([follower.stdout], [], [], 20)[0], "nothing was shown"
+    position: int = json.loads(follower.stdout.readline())["position"]
+    return position
+
+
 def test_log_follow(follower: subprocess.Popen[str], filled: Path) -> None:
     """`--follow` shows what other processes write, as they write it, and ends cleanly on Ctrl-C."""
-    assert follower.stdout is not None
-    assert 9 == json.loads(follower.stdout.readline())["position"]
+    assert 9 == _next(follower)
     with SqliteLedger(filled) as ledger:
         ledger.append(Draft("run:1", "step", {}), Draft("run:2", "stopped", {}), Draft("run:1", "stopped", {}))
-    assert 12 == json.loads(follower.stdout.readline())["position"]
+    assert 12 == _next(follower)
     with SqliteLedger(filled) as ledger:
         ledger.append(Draft("run:1", "stopped", {}))
-    assert 13 == json.loads(follower.stdout.readline())["position"]
+    assert 13 == _next(follower)
     os.kill(follower.pid, signal.SIGINT)
 
     assert ("", "") == follower.communicate(timeout=10)
