@@ -34,8 +34,7 @@ _DIGEST: Final = re.compile(r"sha256:[0-9a-f]{64}\Z")
 
 # The dependency classes of the protected list: manifests and locks by name at any depth, and whole folders of theirs.
 _MANIFESTS: Final = frozenset(
-    """package.json bun.lock package-lock.json npm-shrinkwrap.json yarn.lock pnpm-lock.yaml pyproject.toml setup.py
-    setup.cfg uv.lock poetry.lock pdm.lock Cargo.toml Cargo.lock go.mod go.sum go.work""".split()
+    ["package.json", "bun.lock", "package-lock.json", "npm-shrinkwrap.json", "yarn.lock", "pnpm-lock.yaml", "pyproject.toml", "setup.py", "setup.cfg", "uv.lock", "poetry.lock", "pdm.lock", "Cargo.toml", "Cargo.lock", "go.mod", "go.sum", "go.work"]
 )
 _REQUIREMENTS: Final = re.compile(r"(requirements|constraints)[^/]*\.txt\Z")
 _FOLDERS: Final = frozenset({"vendor", "node_modules", "patches"})
