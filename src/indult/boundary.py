@@ -7,25 +7,31 @@ carry its digest.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Final
 
 from indult.actions import Action
+from indult.approvals import Choice, Grant, HumanDecision, Via
 from indult.canonical import canonical, digest_text
 from indult.critiques import Critique, fact
 from indult.decompose import Decompose, Part, decompose
 from indult.judgements import ENGINE, Judgement, Verdict
 from indult.policy import Bucket, Effect, Mode, Policy, Rule
-from indult.policy.patterns import tool_pattern
+from indult.prose import render
+from indult.scopes import Scope
 
-__all__ = ["Boundary", "Brief", "Tried"]
+__all__ = ["Boundary", "Brief"]
 
 _VERDICTS: Final = (Verdict.DENY, Verdict.ASK_USER, Verdict.APPROVE)
 """Verdict of each group of a bucket, strictest first."""
 
+_ASKS: Final = 1
 _ALLOWS: Final = 2
-"""The group of the rules that allow."""
+"""The groups of the rules that ask and that allow."""
+
+_EFFECTS: Final = (Effect.DENY, Effect.ASK, Effect.ALLOW)
+"""Effect of each group."""
 
 _WORDS: Final = ("denied by", "needs approval under", "allowed by")
 """How the reason of each group begins."""
@@ -51,20 +57,6 @@ class Brief:
     steer: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tried:
-    """One rule held against one action: whether it matched, and why."""
-
-    rule: str
-    effect: Effect
-    matched: bool
-    why: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the JSON form."""
-        return {"rule": self.rule, "effect": str(self.effect), "matched": self.matched, "why": self.why}
-
-
 @dataclass(frozen=True, slots=True)
 class _Ruling:
     """What a set of rules comes to whenever it is the one that decides; made once per set and bucket."""
@@ -84,24 +76,37 @@ were read, and the observing rules that matched."""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Boundary:
-    """A policy and the live grants of one subject.
-
-    `grants` is empty until approvals exist; `as_of` is the ledger position of the last approval that was folded in.
-    """
+    """A policy and the live grants of one subject; grants of another subject are left out, whoever passes them."""
 
     policy: Policy
     subject: str = ""
-    grants: tuple[Any, ...] = ()
-    as_of: int = 0
+    grants: tuple[Grant, ...] = ()
     decompose: Decompose = decompose
     _digest: str = field(default="", init=False, repr=False, compare=False)
     _text: str = field(default="", init=False, repr=False, compare=False)
 
+    def __post_init__(self) -> None:
+        """Keep the grants of this subject, in the order of their ids."""
+        if self.grants:
+            own = (grant for grant in self.grants if grant.scope.subject == self.subject and grant.uses_left > 0)
+            object.__setattr__(self, "grants", tuple(sorted(own, key=lambda grant: grant.id)))
+
+    @property
+    def as_of(self) -> int:
+        """Return the ledger position of the last decision that opened a live grant, 0 without any."""
+        return max((grant.at for grant in self.grants), default=0)
+
+    @property
+    def opened(self) -> frozenset[str]:
+        """Return the targets that live grants open."""
+        return frozenset(target for grant in self.grants for target in grant.scope.targets)
+
     @property
     def digest(self) -> str:
-        """Return `sha256:` over the resolved policy, the subject and the live grants."""
+        """Return `sha256:` over the resolved policy, the subject and the live grants, neither uses left nor the time."""
         if not self._digest:
-            head = canonical({"as_of": self.as_of, "grants": []})[:-1]
+            grants = [[grant.id, grant.scope.digest] for grant in self.grants]
+            head = canonical({"as_of": self.as_of, "grants": grants})[:-1]
             tail = canonical({"schema": 1, "subject": self.subject})[1:]
             text = f'{head},"policy":{self.policy.canonical_text},{tail}'
             object.__setattr__(self, "_digest", digest_text(text))
@@ -114,10 +119,14 @@ class Boundary:
         ask and as not matched for allow, so whatever goes wrong is never an approval.
         """
         parts = self.decompose(action)
+        used: list[tuple[str, tuple[str, ...]]] = []
         if parts:
-            answer = _strictest([self._answer(part.tool, part.target, action, facts) for part in parts])
+            answers = [(self._answer(part.tool, part.target, action, facts), part.target) for part in parts]
+            answer = _strictest([self._granted(one, target, used) for one, target in answers])
         else:
             answer = self._answer(action.tool, action.target, action, facts)
+            if self.grants:
+                answer = self._granted(answer, action.target, used)
         ruling, errors, failed, read, observed = answer
         verdict, instead, evaluations = _VERDICTS[ruling.group], None, 1
         if ruling.ladder and not parts and not failed:
@@ -127,7 +136,7 @@ class Boundary:
         reason = ruling.reason if not errors else f"{ruling.reason} (in error: {'; '.join(errors)})"
         # In order of the fields: naming them would cost half as much again as the whole.
         return Judgement(
-            verdict, ruling.ids, reason, read, None, None, (), instead, errors, self._digest or self.digest, briefed,
+            verdict, ruling.ids, reason, read, *_relied(used, verdict), instead, errors, self._digest or self.digest, briefed,
             ENGINE, evaluations, self.policy.mode is _ENFORCE, observed,
         )  # fmt: skip
 
@@ -140,7 +149,7 @@ class Boundary:
         steer: str | None = None,
     ) -> Brief:
         """Render what a proposer may read: the caller's task apart, the boundary, and the latest critique."""
-        injected = critique.reason if critique is not None else ""
+        injected = critique.reason if critique is not None and not critique.void(self.opened) else ""
         blocks = []
         if task:
             blocks.append("Task:\n" + _quote(task))
@@ -156,56 +165,67 @@ class Boundary:
     def text(self) -> str:
         """Render the boundary alone: what is denied, what needs approval, what is allowed, and what else holds."""
         if not self._text:
-            object.__setattr__(self, "_text", self._render())
+            object.__setattr__(self, "_text", render(self.policy, self.grants))
         return self._text
 
-    def _render(self) -> str:
-        headings = (
-            (Effect.DENY, "Denied:"),
-            (Effect.ASK, "Needs a person's approval first:"),
-            (Effect.ALLOW, "Allowed:"),
-        )
-        blocks = []
-        for effect, heading in headings:
-            rules = sorted(self._told(effect), key=lambda rule: rule.id)
-            if rules:
-                blocks.append("\n".join([heading, *(f"- {_says(rule)}" for rule in rules)]))
-        rest = "is denied" if self.policy.default is Effect.DENY else "needs a person's approval first"
-        blocks.append(f"Anything else {rest}.")
-        return "\n\n".join(blocks)
+    def opens(
+        self, scope: Scope, action: Action | None = None, facts: Mapping[str, Any] | None = None
+    ) -> tuple[Scope, list[str]]:
+        """Return the scope with the ask rules that it would open, and why approving it would not open all of it.
 
-    def explain(self, action: Action, facts: Mapping[str, Any]) -> list[Tried]:
-        """Return what every rule of the policy says of an action, and why; for people, not for the judging path."""
+        With no reasons it is effective: each of its targets is asked about, and by nothing but rules that an approval
+        can open. Targets that are parts of `action` are judged with its arguments; of any other only the names are
+        known, so a rule with a condition counts as matching.
+        """
+        parts = self._parts(action) if action is not None else {}
+        asking: set[str] = set()
+        reasons = []
+        for target in scope.targets:
+            if action is not None and target in parts:
+                ruling, *_ = self._answer(parts[target], lambda name=target: name, action, facts or {})  # type: ignore[misc]
+            else:
+                ruling = self._by_name(target)
+            if ruling.group != _ASKS:
+                reasons.append(f"`{target}` is {ruling.reason}")
+            asking.update(ruling.ids)
+        opened = scope.under(asking)
+        if not reasons and action is not None:
+            judgement = replace(self, grants=(*self.grants, _trial(opened))).judge(action, facts or {})
+            if judgement.verdict is not Verdict.APPROVE:
+                reasons.append(judgement.reason)
+        return opened, reasons
+
+    def _parts(self, action: Action) -> dict[str, str]:
+        """Return the tool of each target of an action."""
         parts = self.decompose(action) or (Part(action.tool, action.target),)
-        return [self._try(rule, part, action, facts) for part in parts for rule in self.policy.rules]
+        return {part.target(): part.tool for part in parts}
 
-    def _try(self, rule: Rule, part: Part, action: Action, facts: Mapping[str, Any]) -> Tried:
-        mode = "" if rule.mode is Mode.ENFORCE else " (observing only)"
-        if not tool_pattern(rule.tool)(part.tool):
-            return Tried(
-                rule=rule.id, effect=rule.effect, matched=False, why=f"`{part.tool}` is not `{rule.tool}`{mode}"
-            )
-        bucket = self.policy.bucket(part.tool, part.target)
-        if all(rule is not other for group in (*bucket.rules, bucket.observed) for other in group):
-            return Tried(rule=rule.id, effect=rule.effect, matched=False, why=f"target is not `{rule.target}`{mode}")
-        if rule.when is None:
-            return Tried(rule=rule.id, effect=rule.effect, matched=True, why=f"matches every `{rule.tool}`{mode}")
-        return self._try_condition(rule, part, action, facts, mode)
+    def _by_name(self, target: str) -> _Ruling:
+        """Return what the rules say of a target of which only the name is known."""
+        groups: tuple[list[Rule], list[Rule], list[Rule]] = ([], [], [])
+        for rule in self.policy.rules:
+            if rule.mode is Mode.ENFORCE and rule.target is not None and self.policy.meets(rule, target):
+                groups[_EFFECTS.index(rule.effect)].append(rule)
+        group = next((place for place, rules in enumerate(groups) if rules), len(groups))
+        return self._decided(group, tuple(groups[group]) if group < len(groups) else (), {})
 
-    def _try_condition(self, rule: Rule, part: Part, action: Action, facts: Mapping[str, Any], mode: str) -> Tried:
-        from indult.cel import fuse
+    def _granted(self, answer: _Answer, target: Callable[[], str], used: list[tuple[str, tuple[str, ...]]]) -> _Answer:
+        """Return the answer with an ask turned into an approval where live grants cover the target under every rule.
 
-        one = fuse([[self.policy.conditions[rule.id]], []], self.policy.env)
-        group, _, errors = one(part.tool, action.args, action.actor, part.target, facts)
-        if errors:
-            counted = rule.effect is not Effect.ALLOW
-            why = f"`{rule.when}` is in error: {errors[0][2]}; that counts as {'' if counted else 'not '}matched{mode}"
-            return Tried(rule=rule.id, effect=rule.effect, matched=counted, why=why)
-        why = f"`{rule.when}` is {'true' if group == 0 else 'false'}{mode}"
-        return Tried(rule=rule.id, effect=rule.effect, matched=group == 0, why=why)
-
-    def _told(self, effect: Effect) -> list[Rule]:
-        return [rule for rule in self.policy.rules if rule.effect is effect and rule.mode is Mode.ENFORCE]
+        What was relied on is added to `used`: the target, and the ids of the grants.
+        """
+        ruling = answer[0]
+        if ruling.group != _ASKS:
+            return answer
+        name = target()
+        grants = [next((g.id for g in self.grants if g.scope.covers(name, rule)), None) for rule in ruling.ids]
+        relied = tuple(sorted({grant for grant in grants if grant is not None}))
+        if None in grants:
+            return answer
+        used.append((name, relied))
+        by = ", ".join(f"`{grant}`" for grant in relied)
+        opened = replace(ruling, group=_ALLOWS, reason=f"opened by grant {by} under {_names(ruling.rules)}")
+        return (opened, *answer[1:])
 
     def _answer(self, tool: str, target: Callable[[], str], action: Action, facts: Mapping[str, Any]) -> _Answer:
         """Ask every rule that can match one part."""
@@ -214,7 +234,8 @@ class Boundary:
         key = (group, *matched)
         ruling = bucket.rulings.get(key)
         if ruling is None:
-            ruling = self._ruling(bucket, group, matched)
+            rules = tuple(bucket.rules[group][index] for index in matched)
+            ruling = self._decided(group, rules, bucket.reads)
             bucket.rulings.put(key, ruling)
         observed = _observe(bucket, tool, target, action, facts) if bucket.observed else ()
         if errors:
@@ -224,12 +245,13 @@ class Boundary:
         read = {name: _at(facts, path) for name, path in ruling.paths} if ruling.paths else _NOTHING
         return ruling, (), False, read, observed
 
-    def _ruling(self, bucket: Bucket, group: int, matched: list[int]) -> _Ruling:
+    def _decided(
+        self, group: int, rules: tuple[Rule, ...], reads: Mapping[str, tuple[tuple[str, ...], ...]]
+    ) -> _Ruling:
         """Return what these rules come to; where none matched, the default."""
-        if group == len(_VERDICTS):
-            by_default = 0 if self.policy.default is Effect.DENY else 1
-            return _ruling(by_default, (self.policy.default_rule,), {})
-        return _ruling(group, tuple(bucket.rules[group][index] for index in matched), bucket.reads)
+        if group < len(_VERDICTS):
+            return _ruling(group, rules, reads)
+        return _ruling(0 if self.policy.default is Effect.DENY else _ASKS, (self.policy.default_rule,), {})
 
     def _ladder(
         self, action: Action, facts: Mapping[str, Any], ladder: tuple[dict[str, Any], ...]
@@ -249,11 +271,10 @@ class Boundary:
 
 
 def _ruling(group: int, rules: tuple[Rule, ...], reads: Mapping[str, tuple[tuple[str, ...], ...]]) -> _Ruling:
-    names = ", ".join(f"`{rule.id}`" for rule in rules)
     said = " ".join(rule.says for rule in rules if rule.says and group < _ALLOWS)
     paths = {".".join(path): path for rule in rules for path in reads.get(rule.id, ())}
     ids = tuple(rule.id for rule in rules)
-    reason = f"{_WORDS[group]} {names}{f': {said}' if said else ''}"
+    reason = f"{_WORDS[group]} {_names(rules)}{f': {said}' if said else ''}"
     # A way down exists only where every deny offers one, and then the first by rule id is taken.
     ladder = min(rules, key=lambda rule: rule.id).downgrade if all(rule.downgrade for rule in rules) else ()
     return _Ruling(group, rules, ids, reason, tuple(paths.items()), ladder)
@@ -293,12 +314,27 @@ def _messages(bucket: Bucket, errors: list[tuple[int, int, str]]) -> tuple[str, 
     return tuple(f"{bucket.rules[group][index].id}: {text}" for group, index, text in errors)
 
 
-def _says(rule: Rule) -> str:
-    if rule.says is not None:
-        return rule.says.strip()
-    narrowed = f" on `{rule.target}`" if rule.target else ""
-    return f"`{rule.tool}`{narrowed}{f' when `{rule.when}`' if rule.when else ''}."
-
-
 def _quote(text: str) -> str:
     return "\n".join(f"> {line}" if line else ">" for line in text.splitlines())
+
+
+def _names(rules: tuple[Rule, ...]) -> str:
+    return ", ".join(f"`{rule.id}`" for rule in rules)
+
+
+def _relied(
+    used: list[tuple[str, tuple[str, ...]]], verdict: Verdict
+) -> tuple[tuple[str, ...], str | None, tuple[str, ...]]:
+    """Return grants, request and covered targets of a judgement; only an approval relies on a grant."""
+    if not used or verdict is not Verdict.APPROVE:
+        return (), None, ()
+    return tuple(sorted({grant for _, grants in used for grant in grants})), None, tuple(target for target, _ in used)
+
+
+def _trial(scope: Scope) -> Grant:
+    """Return the grant that approving `scope` would make, to see what it would open."""
+    request = "r_trial"
+    decision = HumanDecision(
+        id="d_trial", request=request, choice=Choice.APPROVE, digest="", seen=0, by="trial", via=Via.CLI, at=""
+    )
+    return Grant(id=decision.grant, request=request, scope=scope, decision=decision, uses_left=scope.max_uses)

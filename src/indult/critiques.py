@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -39,6 +39,9 @@ class Advice:
 class Critique:
     """A grade from 0 to 1 with its axes, its reason and, where the gate pushed back, advice.
 
+    `asked` are the targets that the gate asked a person about, filled in by the loop: once live grants open them, the
+    critique is void and no brief repeats it.
+
     Raises:
         InputError: The score or an axis is not a number from 0 to 1 (NaN is not).
     """
@@ -48,6 +51,7 @@ class Critique:
     axes: Mapping[str, float] = field(default_factory=dict)
     advice: Advice | None = None
     tokens: int = 0
+    asked: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Refuse grades that mean nothing."""
@@ -60,13 +64,20 @@ class Critique:
         shown: dict[str, Any] = {"score": self.score, "axes": dict(self.axes), "reason": self.reason}
         if self.advice is not None:
             shown["advice"] = self.advice.to_dict()
+        if self.asked:
+            shown["asked"] = list(self.asked)
         return shown
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Critique:
         """Read what `to_dict` wrote."""
         advice = Advice.from_dict(data["advice"]) if "advice" in data else None
-        return cls(score=data["score"], axes=data["axes"], reason=data["reason"], advice=advice)
+        asked = tuple(data.get("asked", ()))
+        return cls(score=data["score"], axes=data["axes"], reason=data["reason"], advice=advice, asked=asked)
+
+    def void(self, opened: Container[str]) -> bool:
+        """Tell whether live grants have opened all that this critique is about."""
+        return _opened(self.asked, opened)
 
 
 def fact(facts: Mapping[str, Any], path: str) -> Any:
@@ -84,14 +95,26 @@ def holds(read: Mapping[str, Any], facts: Mapping[str, Any]) -> bool:
     return all(_same(fact(facts, path), value) for path, value in read.items())
 
 
-def steer(kept: Iterable[Mapping[str, Any]], facts: Mapping[str, Any], ladder: Sequence[str]) -> str | None:
+def steer(
+    kept: Iterable[Mapping[str, Any]], facts: Mapping[str, Any], ladder: Sequence[str], opened: Container[str] = ()
+) -> str | None:
     """Return the lowest rung that an actor's remembered push-backs advise under the present facts.
 
-    `kept` are `{"rung", "read"}` mappings, `ladder` runs from the boldest move to the gentlest. Without any push-back
-    that still holds there is no steer: whoever was never pushed back is never steered.
+    `kept` are `{"rung", "read"}` mappings, with `asked` where the gate asked a person; `ladder` runs from the boldest
+    move to the gentlest; `opened` are the targets that live grants open. Without any push-back that still holds there is
+    no steer: whoever was never pushed back is never steered.
     """
-    places = [ladder.index(item["rung"]) for item in kept if item["rung"] in ladder and holds(item["read"], facts)]
+    places = [
+        ladder.index(item["rung"])
+        for item in kept
+        if item["rung"] in ladder and holds(item["read"], facts) and not _opened(item.get("asked", ()), opened)
+    ]
     return ladder[max(places)] if places else None
+
+
+def _opened(asked: Sequence[str], opened: Container[str]) -> bool:
+    """Tell whether all that was asked about has been opened since; what was never asked about cannot be."""
+    return bool(asked) and all(target in opened for target in asked)
 
 
 def _same(present: Any, before: Any) -> bool:

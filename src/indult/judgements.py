@@ -39,7 +39,8 @@ class Judgement(NamedTuple):
     `rules` are the ids of the rules that decided, `read` the declared facts they read (dotted path to value), `errors`
     what went wrong while judging, as `rule: message`. `instead` is the action that may run in place of a downgraded
     one. `boundary` is the digest of the boundary that judged and `briefed` of the one that the proposer had read.
-    `grant`, `request` and `covered` belong to approvals. `evaluations` counts how often the rules were evaluated: once
+    `grants` are the ids of the grants that an approval relies on and `covered` the targets that they opened; `request` is
+    the question that was put to a person. `evaluations` counts how often the rules were evaluated: once
     for the action and once for each rung. `enforced` is false under `mode: observe`: the verdict stands, and nothing
     blocks on it. `observed` are the ids of matching rules that are themselves on `mode: observe` and decided nothing.
     """
@@ -48,7 +49,7 @@ class Judgement(NamedTuple):
     rules: tuple[str, ...]
     reason: str
     read: Mapping[str, Any] = _NOTHING
-    grant: str | None = None
+    grants: tuple[str, ...] = ()
     request: str | None = None
     covered: tuple[str, ...] = ()
     instead: Action | None = None
@@ -84,10 +85,10 @@ class Judgement(NamedTuple):
         }
         if self.instead is not None:
             shown["instead"] = self.instead.to_dict()
-        for name in ("grant", "request", "briefed"):
+        for name in ("request", "briefed"):
             if getattr(self, name) is not None:
                 shown[name] = getattr(self, name)
-        for name in ("covered", "errors", "observed"):
+        for name in ("grants", "covered", "errors", "observed"):
             if getattr(self, name):
                 shown[name] = list(getattr(self, name))
         if not self.enforced:
@@ -102,7 +103,7 @@ class Judgement(NamedTuple):
         if "instead" in values:
             values["instead"] = Action.from_dict(values["instead"])
         values["read"] = dict(values.get("read", ()))
-        for name in ("rules", "covered", "errors", "observed"):
+        for name in ("rules", "grants", "covered", "errors", "observed"):
             if name in values:
                 values[name] = tuple(values[name])
         return cls(**values)

@@ -12,6 +12,7 @@ from indult.boundary import Boundary
 from indult.canonical import canonical, parse_json
 from indult.cli.frame import emit, json_option, policy_option, read_input
 from indult.errors import FactError
+from indult.explain import explain
 from indult.judgements import Judgement, Verdict
 from indult.policy import Policy, load_policy
 
@@ -23,17 +24,17 @@ _CODES: Final = {Verdict.APPROVE: 0, Verdict.DENY: 2, Verdict.ASK_USER: 4, Verdi
 @click.command(name="check", help="Judge one action, a JSON object from ACTION or standard input (`-`).")
 @click.argument("action", default="-")
 @click.option("--facts", metavar="JSON", help="The declared facts, as JSON or as @FILE.")
-@click.option("--explain", is_flag=True, help="List every rule that was tried, and why it did or did not match.")
+@click.option("--explain", "explained", is_flag=True, help="List every rule that was tried, and why it did or did not match.")
 @policy_option
 @json_option
-def command(*, action: str, facts: str | None, explain: bool, policy: str, as_json: bool) -> int:
+def command(*, action: str, facts: str | None, explained: bool, policy: str, as_json: bool) -> int:
     """Judge an action without recording anything; no request opens."""
     law = load_policy(policy)
     proposed = Action.from_dict(parse_json(read_input(action), name="action"))
     known = _facts(law, facts)
     boundary = Boundary(policy=law)
     judgement = boundary.judge(proposed, known)
-    tried = [row.to_dict() for row in boundary.explain(proposed, known)] if explain else None
+    tried = [row.to_dict() for row in explain(boundary, proposed, known)] if explained else None
     if as_json:
         emit({**judgement.to_dict(), **({"tried": tried} if tried is not None else {})})
     else:

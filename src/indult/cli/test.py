@@ -53,7 +53,7 @@ def command(*, files: tuple[Path, ...], ledger: str | None, output: str, policy:
 def _totals(results: Sequence[CaseResult]) -> dict[str, int]:
     """Count the results; what passed by a grant is counted apart from what the law allows by itself."""
     passed = sum(result.passed for result in results)
-    granted = sum(result.judgement.grant is not None for result in results)
+    granted = sum(bool(result.judgement.grants) for result in results)
     return {"tests": len(results), "passed": passed, "failed": len(results) - passed, "exceptions": granted}
 
 

@@ -149,7 +149,7 @@ class BucketCache:
         if isinstance(found, Bucket):
             return found
         name = target() if callable(target) else target
-        return self._bucket(tuple(rule for rule in found if self._meets(rule, name)))
+        return self._bucket(tuple(rule for rule in found if self.meets(rule, name)))
 
     def _find(self, tool: str) -> Bucket | tuple[Rule, ...]:
         """Return the one bucket of a tool, or its rules where the target has a say."""
@@ -164,7 +164,7 @@ class BucketCache:
             self._buckets.put(key, bucket)
         return bucket
 
-    def _meets(self, rule: Rule, target: str | None) -> bool:
+    def meets(self, rule: Rule, target: str | None) -> bool:
         """Tell whether a target can meet a rule; one that is not known meets what denies or asks."""
         if rule.target is None:
             return True

@@ -263,6 +263,11 @@ class Policy:
         cache: BucketCache = self._cache["buckets"]
         return cache.get(tool, target)
 
+    def meets(self, rule: Rule, target: str | None) -> bool:
+        """Tell whether a rule of this policy can match a target; one that is not known meets what denies or asks."""
+        cache: BucketCache = self._cache["buckets"]
+        return cache.meets(rule, target)
+
     def to_dict(self) -> dict[str, Any]:
         """Return the resolved policy as JSON, rules in order of id, without the keys that have their default value."""
         data: dict[str, Any] = {"schema": SCHEMA, "default": self.default.value}
