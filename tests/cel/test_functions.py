@@ -318,6 +318,7 @@ def test_library(source: str, expected: object) -> None:
         "double('')",
         "bool('yes')",
         "bool('tRue')",
+        "bool('F')",
         "string(b'\\xff')",
         "'abc'.charAt(4)",
         "'abc'.charAt(-1)",

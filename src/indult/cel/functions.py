@@ -48,8 +48,8 @@ __all__ = [
 _INTEGER: Final = r"[+-]?[0-9]{1,20}"
 _NATURAL: Final = r"[0-9]{1,20}"
 _DOUBLE: Final = r"(?i)[+-]?(?:[0-9]+\.?[0-9]*(?:e[+-]?[0-9]+)?|\.[0-9]+(?:e[+-]?[0-9]+)?|inf|infinity|nan)"
-_TRUE: Final = frozenset({"1", "t", "T", "true", "TRUE", "True"})
-_FALSE: Final = frozenset({"0", "f", "F", "false", "FALSE", "False"})
+_TRUE: Final = frozenset({"1", "t", "true", "TRUE", "True"})
+_FALSE: Final = frozenset({"0", "f", "false", "FALSE", "False"})
 
 
 def _int(value: int) -> int:
@@ -230,7 +230,7 @@ def bytes_of_string(text: str) -> bytes:
 
 
 def bool_of_string(text: str) -> bool:
-    """Return the bool that a word such as `true` or `F` names."""
+    """Return the bool that a word such as `true` or `f` names."""
     if text in _TRUE:
         return True
     if text in _FALSE:
