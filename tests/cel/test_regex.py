@@ -5,7 +5,7 @@ import re2
 from hypothesis import given
 from hypothesis import strategies as st
 
-from indult.cel.regex import MAX_PATTERN, matcher, matches, to_python
+from indult.cel.regex import MAX_PATTERN, matcher, matches, to_python, verify
 from indult.errors import EvaluationError
 
 ATOMS = [
@@ -54,6 +54,8 @@ def test_what_runs_on_the_standard_library_means_the_same_in_re2(pattern: str, t
 )
 def test_quick(pattern: str) -> None:
     """The patterns that policies are made of need no RE2."""
+    verify(pattern)
+
     assert to_python(pattern) is not None
 
 
@@ -86,6 +88,8 @@ def test_malformed(pattern: str) -> None:
     """What RE2 does not take is an error."""
     with pytest.raises(EvaluationError):
         matcher(pattern)
+    with pytest.raises(EvaluationError):
+        verify(pattern)
 
 
 @pytest.mark.parametrize("pattern", ["^(a+)+$", "^(a|aa)*$", "^a*$", "^[^b]*b$", "a?b?c?d?x"])

@@ -13,7 +13,7 @@ from indult.cel.environment import ACTION_ROOTS, Checked, Env
 from indult.cel.lexer import fault
 from indult.cel.library import CONSTANTS, NAMES, overloads
 from indult.cel.parser import MAX_DEPTH, parse
-from indult.cel.regex import matcher
+from indult.cel.regex import verify
 from indult.cel.syntax import (
     Bind,
     Call,
@@ -261,7 +261,7 @@ class _Checker:
         """Refuse a literal pattern that RE2 does not take."""
         if isinstance(node, Literal) and isinstance(node.value, str):
             try:
-                matcher(node.value)
+                verify(node.value)
             except EvaluationError as exc:
                 self.refuse(node.pos, exc.message, "patterns follow RE2: no look-around, no back reference")
 

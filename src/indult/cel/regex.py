@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from indult.errors import EvaluationError
 
-__all__ = ["matcher", "matches", "to_python"]
+__all__ = ["matcher", "matches", "to_python", "verify"]
 
 MAX_PATTERN: Final = 4_096
 """Longest pattern, in characters."""
@@ -106,6 +106,19 @@ def _backtracking(pattern: str) -> Callable[[str], Any] | None:
         # A set such as `[z-a]`; RE2 has the say on what is malformed.
         return None
     return compiled.match if pattern.startswith("^") else compiled.search
+
+
+def verify(pattern: str) -> None:
+    """Raise the error of a malformed pattern, without compiling one that cannot be malformed.
+
+    A policy is loaded more often than each of its patterns is used.
+
+    Raises:
+        EvaluationError: `pattern` is no regular expression of RE2.
+    """
+    # Of the patterns that are rewritten only one with a set can be malformed: `[z-a]`.
+    if "[" in pattern or len(pattern) > MAX_PATTERN or to_python(pattern) is None:
+        matcher(pattern)
 
 
 def matches(text: str, pattern: str) -> bool:
