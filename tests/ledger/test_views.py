@@ -35,7 +35,7 @@ _data = st.fixed_dictionaries(
     {},
     optional={
         "counts": _scoped(_numbers),
-        "latest": _scoped(_objects),
+        "latest": _scoped(_objects | st.none()),
         "keep": _scoped(_objects),
         "clear": st.lists(st.sampled_from(SCOPES), max_size=2),
         "n": st.integers(0, 9),
@@ -55,6 +55,7 @@ def _all(ledger: Ledger) -> dict[str, Any]:
                 ledger.top(scope, prefix) for prefix in ("", "bond", "bond:", "bond:b", "bond:b:", "n", "\U0010ffff")
             ],
             "latest": [ledger.latest(scope, name) for name in NAMES],
+            "recalled": list(ledger.recall(scope).items()),
             "kept": [ledger.remembered(scope, name) for name in NAMES],
         }
         for scope in SCOPES

@@ -86,6 +86,10 @@ class Ledger(Protocol):
         """Return the object last remembered under a key."""
         ...
 
+    def recall(self, scope: str) -> dict[str, dict[str, Any]]:
+        """Return the objects last remembered in a scope, by key."""
+        ...
+
     def remembered(self, scope: str, key: str) -> list[dict[str, Any]]:
         """Return all distinct objects kept under a key, in order of first occurrence."""
         ...

@@ -306,6 +306,12 @@ class SqliteLedger:
         found: dict[str, Any] | None = None if row is None else json.loads(row[0])
         return found
 
+    def recall(self, scope: str) -> dict[str, dict[str, Any]]:
+        """Return the objects last remembered in a scope, by key."""
+        with self._guard:
+            rows = self._db.execute("SELECT key, value FROM latest WHERE scope = ? ORDER BY key", (scope,)).fetchall()
+        return {key: json.loads(text) for key, text in rows}
+
     def remembered(self, scope: str, key: str) -> list[dict[str, Any]]:
         """Return all distinct objects kept under a key, in order of first occurrence."""
         with self._guard:

@@ -16,7 +16,7 @@ __all__ = ["Folder"]
 class Folder:
     """Applies changes to the tables of one schema: `main`, or `temp` where they are folded anew to be compared."""
 
-    __slots__ = ("_clear", "_count", "_keep", "_latest")
+    __slots__ = ("_clear", "_count", "_keep", "_latest", "_remove")
 
     def __init__(self, schema: str) -> None:
         self._clear = tuple(f"DELETE FROM {schema}.{table} WHERE scope = ?" for table in ("counters", "latest", "kept"))  # noqa: S608 # no value
@@ -28,6 +28,7 @@ class Folder:
             f"INSERT INTO {schema}.latest (scope, key, value) VALUES (?, ?, ?)"  # noqa: S608 # no value
             " ON CONFLICT (scope, key) DO UPDATE SET value = excluded.value"
         )
+        self._remove = f"DELETE FROM {schema}.latest WHERE scope = ? AND key = ?"  # noqa: S608 # no value
         self._keep = f"INSERT OR IGNORE INTO {schema}.kept (scope, key, value, position) VALUES (?, ?, ?, ?)"  # noqa: S608 # no value
 
     def apply(self, db: sqlite3.Connection, made: Changes, position: int) -> None:
@@ -40,7 +41,10 @@ class Folder:
                 db.execute(self._count, counted)
             except sqlite3.IntegrityError as exc:
                 raise overflow(counted[0], counted[1]) from exc
-        for remembered in made.latest:
-            db.execute(self._latest, remembered)
+        for scope, key, latest in made.latest:
+            if latest is None:
+                db.execute(self._remove, (scope, key))
+            else:
+                db.execute(self._latest, (scope, key, latest))
         for kept in made.keep:
             db.execute(self._keep, (*kept, position))

@@ -4,7 +4,7 @@
 |---|---|---|
 | `clear` | `[scope, ...]` | all views forget these scopes, before anything else of the same event |
 | `counts` | `{scope: {name: delta}}` | counters: the delta is added |
-| `latest` | `{scope: {key: object}}` | the object replaces the one before it |
+| `latest` | `{scope: {key: object or null}}` | the object replaces the one before it; null removes it |
 | `keep` | `{scope: {key: object}}` | the object joins a set, in order of first occurrence |
 
 `changes` reads and checks these keys for every store; `Views` is the fold itself, in dicts, that each store must equal.
@@ -34,7 +34,7 @@ class Changes:
 
     clear: tuple[str, ...] = ()
     counts: tuple[tuple[str, str, Number], ...] = ()
-    latest: tuple[tuple[str, str, str], ...] = ()
+    latest: tuple[tuple[str, str, str | None], ...] = ()
     keep: tuple[tuple[str, str, str], ...] = ()
 
 
@@ -52,7 +52,7 @@ def changes(data: Mapping[str, Any]) -> Changes:
     return Changes(
         clear=tuple(_cleared(data.get("clear", []))),
         counts=tuple(_counts(data.get("counts", {}))),
-        latest=tuple(_objects(data.get("latest", {}), "latest")),
+        latest=tuple(_replacements(data.get("latest", {}))),
         keep=tuple(_objects(data.get("keep", {}), "keep")),
     )
 
@@ -84,11 +84,20 @@ def _counts(value: Any) -> Iterator[tuple[str, str, Number]]:
         yield scope, name, delta
 
 
+def _replacements(value: Any) -> Iterator[tuple[str, str, str | None]]:
+    for scope, key, item in _entries(value, "latest"):
+        yield scope, key, None if item is None else _object(scope, key, item, "latest")
+
+
 def _objects(value: Any, what: str) -> Iterator[tuple[str, str, str]]:
     for scope, key, item in _entries(value, what):
-        if type(item) is not dict:
-            raise InputError(f"`{what}` of `{scope}` needs an object under `{key}`, not `{canonical(item)}`")
-        yield scope, key, canonical(item)
+        yield scope, key, _object(scope, key, item, what)
+
+
+def _object(scope: str, key: str, item: Any, what: str) -> str:
+    if type(item) is not dict:
+        raise InputError(f"`{what}` of `{scope}` needs an object under `{key}`, not `{canonical(item)}`")
+    return canonical(item)
 
 
 def overflow(scope: str, name: str) -> InputError:
@@ -126,8 +135,11 @@ class Views:
         for scope, name, delta in change.counts:
             counters = self.counters.setdefault(scope, {})
             counters[name] = counters.get(name, 0) + delta
-        for scope, key, text in change.latest:
-            self.latest.setdefault(scope, {})[key] = text
+        for scope, key, latest in change.latest:
+            if latest is not None:
+                self.latest.setdefault(scope, {})[key] = latest
+            elif scope in self.latest:
+                self.latest[scope].pop(key, None)
         for scope, key, text in change.keep:
             self.kept.setdefault(scope, {}).setdefault(key, {})[text] = None
 
@@ -139,6 +151,10 @@ class Views:
         """Return the largest of these counters, the first by name among equals."""
         found = self.prefixed(scope, prefix)
         return max(found.items(), key=lambda item: item[1]) if found else None
+
+    def recall(self, scope: str) -> dict[str, dict[str, Any]]:
+        """Return the objects last remembered in `scope`, by key."""
+        return {key: json.loads(text) for key, text in sorted(self.latest.get(scope, {}).items())}
 
     def remembered(self, scope: str, key: str) -> list[dict[str, Any]]:
         """Return the objects kept under `key`, in order of first occurrence."""

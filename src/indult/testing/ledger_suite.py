@@ -206,6 +206,21 @@ class LedgerSuite:
         assert [{"n": 2}, {"n": 1, "m": 0.5}] == ledger.remembered("s", "k")
         assert (None, []) == (ledger.latest("s", "x"), ledger.remembered("x", "k"))
 
+    def test_recall(self, ledger: Ledger) -> None:
+        """The last objects of a scope are listed by key, and null removes one; a second null does no harm."""
+        ledger.append(_draft(latest={"s": {"b": {"n": 1}, "a": {"n": 2}, "c": {}}, "t": {"a": {}}}))
+        ledger.append(_draft(latest={"s": {"c": None, "none": None}, "u": {"none": None}}))
+
+        assert [("a", {"n": 2}), ("b", {"n": 1})] == list(ledger.recall("s").items())
+        assert (None, {}, {}) == (ledger.latest("s", "c"), ledger.recall("u"), ledger.recall("none"))
+        ledger.append(_draft(latest={"s": {"c": None}}), _draft(latest={"s": {"c": {"n": 3}}}))
+        assert {"n": 3} == ledger.latest("s", "c")
+        ledger.append(_draft(latest={"s": {"a": None}}), _draft(clear=["t"], latest={"t": {"b": {}}}))
+        assert ({"b": {"n": 1}, "c": {"n": 3}}, {"b": {}}) == (ledger.recall("s"), ledger.recall("t"))
+        assert ledger.verify().ok
+        ledger.rebuild()
+        assert ({"b": {"n": 1}, "c": {"n": 3}}, {"b": {}}) == (ledger.recall("s"), ledger.recall("t"))
+
     def test_clear_comes_first(self, ledger: Ledger) -> None:
         """`clear` forgets a scope in all views before the same event adds to it, and no other scope."""
         for scope in ("s", "t"):

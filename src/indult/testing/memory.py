@@ -166,6 +166,10 @@ class MemoryLedger:
         found: dict[str, Any] | None = None if text is None else json.loads(text)
         return found
 
+    def recall(self, scope: str) -> dict[str, dict[str, Any]]:
+        """Return the objects last remembered in a scope, by key."""
+        return self.views.recall(scope)
+
     def remembered(self, scope: str, key: str) -> list[dict[str, Any]]:
         """Return all distinct objects kept under a key, in order of first occurrence."""
         return self.views.remembered(scope, key)
