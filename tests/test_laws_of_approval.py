@@ -124,19 +124,19 @@ def law_4(case: Case) -> None:
         if opened.judge(action, case.facts).grants:
             (words,) = Scope.call(action, subject=SUBJECT).words()
             asks = asking(case.policy, action, case.facts)
-            for rule in asks:
+            for name in asks:
                 assert any(line.lstrip("- ").startswith("Except for") and f"`{words}`" in line for line in lines)
-                assert plain(case.policy, rule) not in lines
+                assert plain(case.policy, name) not in lines
             critique = Critique(score=0.1, reason="this call was over-reaching", asked=(action.target(),))
             assert "over-reaching" not in opened.brief("task", critique).text
             assert "over-reaching" in case.baseline.brief("task", critique).text
     for action in (*case.wanted, case.other):
         if opened.judge(action, case.facts).verdict is Verdict.ASK_USER:
             (words,) = Scope.call(action, subject=SUBJECT).words()
-            for rule in asking(case.policy, action, case.facts):
+            for name in asking(case.policy, action, case.facts):
                 # What is not opened is still forbidden: by the sentence as it was, or by one that excepts other calls.
-                standing = plain(case.policy, rule) in lines
-                excepted = [line for line in lines if line.lstrip("- ").startswith("Except for") and rule in names]
+                standing = plain(case.policy, name) in lines
+                excepted = [line for line in lines if line.lstrip("- ").startswith("Except for") and name in names]
                 assert standing or excepted or action.digest in {one.digest for one in case.wanted}
     for rule in case.policy.rules:
         if rule.effect is not Effect.ASK or rule.id not in names:

@@ -111,7 +111,8 @@ def _copy(value: Any, name: str, depth: int) -> Any:
     if kind is float:
         if value - value != 0:
             raise InputError(f"{name} holds `{value}`, which is not a JSON number")
-        return value
+        # RFC 8785 writes 3.0 as 3: what has one canonical text is one value, before a judgement and in its replay.
+        return int(value) if value.is_integer() and -MAX_INTEGER <= value <= MAX_INTEGER else value
     if depth == 0:
         raise InputError(f"{name} is nested over {MAX_DEPTH} deep")
     if kind is list or kind is tuple:
