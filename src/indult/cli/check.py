@@ -2,81 +2,85 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
-from indult.actions import Action
 from indult.boundary import Boundary
-from indult.canonical import canonical, parse_json
-from indult.cli.frame import emit, json_option, policy_option, read_input
-from indult.errors import FactError
+from indult.cli.frame import db_option, emit, json_option, policy_option, printable
+from indult.cli.judging import CODES, facts_option, judgement_lines, read_action, read_facts
+from indult.errors import UsageError
 from indult.explain import explain
-from indult.judgements import Judgement, Verdict
-from indult.policy import Policy, load_policy
+from indult.policy import load_policy
+
+if TYPE_CHECKING:
+    from indult.actions import Action
+    from indult.judgements import Judgement
+    from indult.policy import Policy
 
 __all__ = ["command"]
 
-_CODES: Final = {Verdict.APPROVE: 0, Verdict.DENY: 2, Verdict.ASK_USER: 4, Verdict.DOWNGRADE: 5}
 
-
-@click.command(name="check", help="Judge one action, a JSON object from ACTION or standard input (`-`).")
+@click.command(
+    name="check",
+    short_help="Judge one action and end with the verdict's exit code.",
+    help="Judge one action, a JSON object from ACTION or standard input (`-`). With `--subject`, record the judgement: "
+    "an ask opens a request, and an approval uses one use of the grant that it relies on.",
+)
 @click.argument("action", default="-")
-@click.option("--facts", metavar="JSON", help="The declared facts, as JSON or as @FILE.")
-@click.option("--explain", "explained", is_flag=True, help="List every rule that was tried, and why it did or did not match.")
+@facts_option
+@click.option(
+    "--explain", "explained", is_flag=True, help="List every rule that was tried, and why it did or did not match."
+)
+@click.option("--subject", metavar="NAME", help="Whose grants count, and under whom the judgement is recorded.")
+@db_option
 @policy_option
 @json_option
-def command(*, action: str, facts: str | None, explained: bool, policy: str, as_json: bool) -> int:
-    """Judge an action without recording anything; no request opens."""
+@click.pass_context
+def command(
+    context: click.Context,
+    *,
+    action: str,
+    facts: str | None,
+    explained: bool,
+    subject: str | None,
+    db: str | None,
+    policy: str,
+    as_json: bool,
+) -> int:
+    """Judge an action; without a subject nothing is recorded and no request opens."""
+    if subject is None and context.get_parameter_source("db") is ParameterSource.COMMANDLINE:
+        raise UsageError("`--db` goes with `--subject`", hint="without a subject nothing is recorded")
     law = load_policy(policy)
-    proposed = Action.from_dict(parse_json(read_input(action), name="action"))
-    known = _facts(law, facts)
-    boundary = Boundary(policy=law)
-    judgement = boundary.judge(proposed, known)
+    proposed = read_action(action)
+    known = read_facts(law, facts)
+    if subject is None:
+        boundary = Boundary(policy=law)
+        judgement = boundary.judge(proposed, known)
+    else:
+        boundary, judgement = _recorded(law, subject, db, proposed, known)
     tried = [row.to_dict() for row in explain(boundary, proposed, known)] if explained else None
     if as_json:
         emit({**judgement.to_dict(), **({"tried": tried} if tried is not None else {})})
     else:
-        click.echo("\n".join([*_lines(judgement), *_tried_lines(tried or [])]))
-    return _CODES[judgement.verdict] if judgement.enforced else 0
+        click.echo("\n".join([*judgement_lines(judgement), *_tried_lines(tried or [])]))
+    return CODES[judgement.verdict] if judgement.enforced else 0
 
 
-def _facts(policy: Policy, text: str | None) -> dict[str, Any]:
-    """Read the facts and refuse what the policy does not declare, or declares and does not get.
+def _recorded(
+    policy: Policy, subject: str, db: str | None, action: Action, facts: dict[str, Any]
+) -> tuple[Boundary, Judgement]:
+    """Judge by the grants of a subject and record that; return the boundary too, for who wants to know why."""
+    # Nothing of this is imported by a plain check, which has to be quick.
+    from indult.gate import Gate
+    from indult.ledger import open_ledger
 
-    Raises:
-        FactError: A declared fact is missing, or a given one is not declared.
-    """
-    given: Any = parse_json(read_input(text), name="facts") if text is not None else {}
-    if not isinstance(given, Mapping):
-        raise FactError(f"facts are a `{type(given).__name__}`, not an object", hint="try --facts '{\"NAME\": VALUE}'")
-    for name in policy.context:
-        if name not in given:
-            raise FactError(f"the policy declares the fact `{name}`, which is not given", hint="give it with --facts")
-    for name in given:
-        if name not in policy.context:
-            raise FactError(
-                f"the policy declares no fact `{name}`", hint=f"facts: {', '.join(policy.context) or 'none'}"
-            )
-    return dict(given)
-
-
-def _lines(judgement: Judgement) -> list[str]:
-    seen = "" if judgement.enforced else " (observed only: this policy blocks nothing)"
-    lines = [f"{judgement.verdict}{seen}", judgement.reason]
-    if judgement.instead is not None:
-        lines.append(f"instead: {_shown(judgement.instead)}")
-    if judgement.read:
-        lines.append("read: " + ", ".join(f"{path} = {value!r}" for path, value in judgement.read.items()))
-    if judgement.observed:
-        lines.append("observing rules that matched: " + ", ".join(judgement.observed))
-    return lines
-
-
-def _shown(action: Action) -> str:
-    return canonical({"tool": action.tool, "args": action.args})
+    with open_ledger(db) as ledger:
+        gate = Gate(policy, ledger, subject)
+        boundary = gate.boundary()
+        return boundary, gate.check(action, facts)
 
 
 def _tried_lines(tried: list[dict[str, Any]]) -> list[str]:
-    return [f"  {row['effect']:<5} {row['rule']}: {row['why']}" for row in tried]
+    return [printable(f"  {row['effect']:<5} {row['rule']}: {row['why']}") for row in tried]
