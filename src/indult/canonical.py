@@ -131,6 +131,7 @@ def _copy(value: Any, name: str, depth: int) -> Any:
 
 def _copy_subclass(value: Any, name: str, depth: int) -> Any:
     """Reduce a subclass (a `StrEnum`, a `defaultdict`) to the plain type it extends; anything else is no JSON."""
+    plain: Any
     for plain in (str, int, float, list, dict):
         if isinstance(value, plain):
             return _copy(plain(value), name, depth)
@@ -154,15 +155,15 @@ def _plain(value: Any, depth: int, whole: list[float]) -> bool:
     if kind is str:
         return value.isascii() or _encodable(value)
     if kind is int:
-        return -MAX_INTEGER <= value <= MAX_INTEGER
+        return bool(-MAX_INTEGER <= value <= MAX_INTEGER)
     if value is None or kind is bool:
         return True
     if kind is float:
         if value.is_integer():
             whole.append(value)
-            return -MAX_INTEGER <= value <= MAX_INTEGER
+            return bool(-MAX_INTEGER <= value <= MAX_INTEGER)
         # Between these bounds Python's repr and ECMAScript both write the shortest digits without an exponent.
-        return 1e-4 <= abs(value) < 1e16
+        return bool(1e-4 <= abs(value) < 1e16)
     if depth > MAX_DEPTH * 2:
         raise InputError(f"value is nested over {MAX_DEPTH * 2} deep")
     if kind is dict:
