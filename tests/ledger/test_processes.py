@@ -5,7 +5,7 @@ import random
 import signal
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from indult.ledger import Body, Draft
 from indult.ledger.sqlite import SqliteLedger
@@ -67,6 +67,38 @@ def test_processes_write_at_once(path: Path) -> None:
         assert [("shared", 160), *((f"run:{n}", 40) for n in range(4))] == sorted(ledger.streams(), reverse=True)[
             :1
         ] + list(ledger.streams("run:"))
+
+
+def _open_when_told(path: Path, go: int) -> NoReturn:
+    """End this child process after it opened and wrote a ledger, as soon as the other end of `go` is closed."""
+    try:
+        os.read(go, 1)
+        with SqliteLedger(path, timeout=60) as ledger:
+            ledger.append(Draft("run:1", "step", {}))
+        os._exit(0)
+    finally:
+        os._exit(9)
+
+
+def test_processes_make_one_ledger_at_once(path: Path) -> None:
+    """Processes that find no ledger and make it at the same moment all get the same one."""
+    for n in range(15):
+        target = path.with_name(f"{n}.db")
+        go, start = os.pipe()
+        children = []
+        for _ in range(6):
+            child = os.fork()
+            if child == 0:
+                os.close(start)
+                _open_when_told(target, go)
+            children.append(child)
+        os.close(start)
+        ended = [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
+        os.close(go)
+
+        assert [0] * 6 == ended
+        with SqliteLedger(target) as ledger:
+            assert ((), 6) == (ledger.verify().faults, ledger.head("run:1")[0])
 
 
 def test_a_reader_sees_what_others_write(path: Path) -> None:

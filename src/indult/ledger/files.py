@@ -89,7 +89,12 @@ def _settle(db: sqlite3.Connection, path: Path, *, read_only: bool, timeout: flo
     # A file from elsewhere may hold a schema made to do harm, and damage is better found than read.
     db.execute("PRAGMA trusted_schema = OFF")
     db.execute("PRAGMA cell_size_check = ON")
-    _check_version(db, path)
+    # In one transaction: between two reads another process may make the tables.
+    db.execute("BEGIN")
+    try:
+        _check_version(db, path)
+    finally:
+        roll_back(db)
     if read_only:
         if version(db) == 0:
             raise LedgerError(
