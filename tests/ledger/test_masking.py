@@ -92,6 +92,8 @@ GIVEN = {
     "Cookie: session=abc; theme=dark": "Cookie: [masked:cookie]",
     "Set-Cookie: id=abc": "Set-Cookie: [masked:cookie]",
     "postgres://bob:hunter2@db/x": "postgres://bob:[masked:url-password]@db/x",
+    "https://x-access-token:abc123def@host/x": "https://x-access-token:[masked:url-password]@host/x",
+    f"https://x-access-token:ghp_{A[:36]}@host/x": "https://x-access-token:[masked:github-token]@host/x",
     "redis://:hunter2@db": "redis://:[masked:url-password]@db",
     "curl -u bob:hunter2 https://x.example": "curl -u bob:[masked:user-password] https://x.example",
     "sshpass -p hunter2 ssh x": "sshpass -p [masked:ssh-password] ssh x",

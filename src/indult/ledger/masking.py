@@ -94,7 +94,6 @@ _NAMES: Final = (
 _TELLING: Final = (*_NAMES, "authorization")
 _FLAG: Final = rf"--?(?:\w[\w-]{{0,64}}-)?(?:{'|'.join(map(re.escape, _NAMES))})$"
 
-_WORD: Final = frozenset(string.ascii_letters + string.digits + "_-")
 _LOWER: Final = {ord(upper): lower for upper, lower in zip(string.ascii_uppercase, string.ascii_lowercase, strict=True)}
 _LONGEST: Final = 4096
 
@@ -243,8 +242,6 @@ def _named(name: str) -> Finder:
 
     def find(text: str, start: int) -> Span | None:
         end = start + len(name)
-        if text[end : end + 1] in _WORD:
-            return None  # `tokens`, `token_count`, `--token-file`
         given = _re(_GIVEN).match(text, end)
         if given is None:
             if not _re(_FLAGGED).search(text[max(0, start - 70) : start]):
