@@ -198,7 +198,8 @@ def _spans(text: str, low: str, literal: str, find: Finder) -> list[Span]:
 def _replaced(text: str, spans: list[Span]) -> str:
     parts = []
     at = 0
-    for start, end, kind in sorted(spans, key=lambda span: span.start):
+    # Where two shapes begin at one place, the token's own says more than the place it stands in.
+    for start, end, kind in sorted(spans, key=lambda span: (span.start, span.kind not in _TOKENS, span.kind)):
         if start >= at:
             parts += [text[at:start], f"[masked:{kind}]"]
         at = max(at, end)
