@@ -9,17 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from indult.actions import Action
-from indult.approvals import Choice, Grant, HumanDecision, Via
 from indult.canonical import canonical, digest_text
 from indult.critiques import Critique, fact
 from indult.decompose import Decompose, Part, decompose
 from indult.judgements import ENGINE, Judgement, Verdict
 from indult.policy import Bucket, Effect, Mode, Policy, Rule
 from indult.prose import render
-from indult.scopes import Scope
+
+if TYPE_CHECKING:
+    from indult.approvals import Grant
+    from indult.scopes import Scope
 
 __all__ = ["Boundary", "Brief"]
 
@@ -333,6 +335,8 @@ def _relied(
 
 def _trial(scope: Scope) -> Grant:
     """Return the grant that approving `scope` would make, to see what it would open."""
+    from indult.approvals import Choice, Grant, HumanDecision, Via
+
     request = "r_trial"
     decision = HumanDecision(
         id="d_trial", request=request, choice=Choice.APPROVE, digest="", seen=0, by="trial", via=Via.CLI, at=""

@@ -6,10 +6,12 @@ Where a live grant opens something, the paragraph of its rule is replaced, never
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from indult.approvals import Grant
 from indult.policy import DEFAULT, Effect, Mode, Policy, Rule
+
+if TYPE_CHECKING:
+    from indult.approvals import Grant
 
 __all__ = ["render", "says"]
 
