@@ -17,15 +17,21 @@ FULL = Rule(
     target="file:x/**",
     when="args.n > 1",
     says="No.",
-    says_opened="Except {title}: {says}",
     downgrade=({"n": 1}, {"n": [0]}),
     exception="dependency",
-    approvals=2,
-    approval="signed",
     mode=Mode.OBSERVE,
     record=Record.FULL,
     match=({"args": {"n": 2}, "target": "file:x/y"},),
     no_match=({"args": {"n": 0}, "target": "file:x/y"},),
+)
+
+ASK = Rule(
+    id="ask",
+    effect=Effect.ASK,
+    says="Ask.",
+    says_opened="Except {title}: {says}",
+    approvals=2,
+    approval="signed",
 )
 
 
@@ -34,7 +40,7 @@ def allow(**changes: Any) -> Rule:
     return Rule(**{"id": "a", "effect": Effect.ALLOW, **changes})
 
 
-@pytest.mark.parametrize("rule", [FULL, allow(), allow(effect="ask", says="Ask.")])
+@pytest.mark.parametrize("rule", [FULL, ASK, allow(), allow(effect="ask", says="Ask.")])
 def test_a_rule_survives_json(rule: Rule) -> None:
     """A rule read back from its JSON is equal, and keys with their default value are left out."""
     data = rule.to_dict()
@@ -70,6 +76,10 @@ def test_a_rule_survives_json(rule: Rule) -> None:
         {"downgrade": ({"a": 1},)},
         {"approvals": 0},
         {"approvals": True},
+        {"approvals": 2},
+        {"approval": "any"},
+        {"says_opened": "But {title}."},
+        {"effect": "ask", "says": "Ask.", "approval": "maybe"},
         {"match": {"tool": "x"}},
         {"match": [5]},
         {"match": [{"args": {1: 2}}]},
@@ -98,7 +108,7 @@ def test_a_rule_keeps_copies() -> None:
 
 
 POLICY = Policy(
-    rules=(FULL, allow(id="z"), allow(id="c", when="world.n > 1 && limit > 2")),
+    rules=(FULL, ASK, allow(id="z"), allow(id="c", when="world.n > 1 && limit > 2")),
     default=Effect.ASK,
     context={"world": {"n": "int"}, "limit": "int"},
     mode=Mode.OBSERVE,
@@ -213,7 +223,7 @@ def test_conditions_are_checked_against_the_context() -> None:
     """Every rule has its checked condition, with the facts that it reads; a bad one is an error."""
     conditions = POLICY.conditions
 
-    assert {"a.b-1", "c", "z"} == set(conditions)
+    assert {"a.b-1", "ask", "c", "z"} == set(conditions)
     assert conditions["z"] is None
     assert conditions["c"] is not None
     assert {("world", "n"), ("limit",)} == set(conditions["c"].reads)

@@ -52,6 +52,14 @@ WORST = """
 - {schema: 1, rules: [{id: a, effect: allow, match: []}]}
 - {schema: 1, rules: [{id: a, effect: allow, limit: 1}]}
 - {schema: 1, rules: [{id: a, effect: allow, record: some}]}
+- {schema: 1, rules: [], approvers: {ann: ssh-rsa AAAA}}
+- {schema: 1, rules: [], approvers: [ann]}
+- {schema: 1, rules: [{id: a, effect: allow, approvals: 1}]}
+- {schema: 1, rules: [{id: a, effect: deny, says: x, approval: any}]}
+- {schema: 1, rules: [{id: a, effect: deny, says: x, says_opened: y}]}
+- {schema: 1, rules: [{id: a, effect: ask, says: x, approvals: 0}]}
+- {schema: 1, rules: [{id: a, effect: ask, says: x, approval: some}]}
+- {schema: 1, rules: [{id: a, effect: ask, says: x, exception: y}]}
 """
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
-from indult.errors import PolicyError
+from indult.errors import ApprovalError, PolicyError
 from indult.policy.model import DEFAULT, SCHEMA, Effect, Mode, Record, check_id, check_template
 from indult.policy.patterns import KINDS, target_pattern, tool_pattern
 from indult.policy.reader import Document, Node
 from indult.policy.scalars import misleading
+from indult.signatures import parse_public_key
 
-__all__ = ["EXAMPLE_KEYS", "POLICY_KEYS", "RULE_KEYS", "UNAVAILABLE", "Convert", "nearest", "unavailable"]
+__all__ = ["EXAMPLE_KEYS", "ONLY", "POLICY_KEYS", "RULE_KEYS", "UNAVAILABLE", "Convert", "nearest", "unavailable"]
 
 Convert = Callable[[Document, Node], Any]
 """Turns the node of a value into the value of the model.
@@ -21,11 +22,14 @@ Raises:
 """
 
 UNAVAILABLE: Final = {
-    "policy": frozenset({"approvers", "checks", "fixer", "autofix"}),
-    "rule": frozenset({"approval", "approvals", "exception", "limit", "says_opened"}),
+    "policy": frozenset({"checks", "fixer", "autofix"}),
+    "rule": frozenset({"exception", "limit"}),
     "target": frozenset(KINDS) - {"call"},
 }
 """Keys and kinds of targets that are part of the format, and that this version refuses: nothing would enforce them."""
+
+
+_LONGEST_NAME: Final = 100
 
 
 def unavailable(key: str) -> PolicyError:
@@ -154,30 +158,23 @@ def _approval(document: Document, node: Node) -> str:
 
 
 def _approvers(document: Document, node: Node) -> dict[str, str]:
-    found = {}
+    found: dict[str, str] = {}
+    holders: dict[str, str] = {}
     for name, key, value in document.pairs(node):
-        if not name or not name.isprintable() or name != name.strip():
+        if not name or not name.isprintable() or name != name.strip() or len(name) > _LONGEST_NAME:
             raise document.at(key, f"an approver cannot have the name `{name}`")
-        found[name] = document.text(value)
-        if not _is_public_key(found[name]):
-            raise document.at(
-                value,
-                f"the key of `{name}` is not an OpenSSH Ed25519 public key",
-                hint="one line that begins with `ssh-ed25519 AAAA`, from a file that ends with `.pub`",
-            )
+        line = document.text(value)
+        try:
+            text = parse_public_key(line).text
+        except ApprovalError as exc:
+            raise document.at(value, f"the key of `{name}`: {exc.message}", hint=exc.hint) from None
+        # One person with two names would be two approvals.
+        if holders.setdefault(text, name) != name:
+            raise document.at(value, f"`{name}` has the key of `{holders[text]}`", hint="one key, one approver")
+        found[name] = line
+    if not found:
+        raise PolicyError("no approver is named", hint="leave `approvers` out, and decisions are taken unsigned")
     return found
-
-
-def _is_public_key(line: str) -> bool:
-    """Tell whether a line is `ssh-ed25519 BASE64 [COMMENT]` with the 51 bytes of RFC 8709, section 4."""
-    from binascii import Error, a2b_base64
-
-    kind, _, rest = line.partition(" ")
-    try:
-        raw = a2b_base64(rest.partition(" ")[0], strict_mode=True)
-    except (Error, ValueError):
-        return False
-    return kind == "ssh-ed25519" and len(raw) == 51 and raw.startswith(b"\0\0\0\x0bssh-ed25519\0\0\0\x20")
 
 
 def _json(document: Document, node: Node) -> Any:
@@ -213,6 +210,14 @@ POLICY_KEYS: Final[dict[str, Convert]] = {
     "autofix": _json,
 }
 """Key of the file -> its converter; `extends`, `context` and `rules` are read by the loader itself."""
+
+ONLY: Final = {
+    "downgrade": Effect.DENY,
+    "says_opened": Effect.ASK,
+    "approvals": Effect.ASK,
+    "approval": Effect.ASK,
+}
+"""Key of a rule -> the one effect that it belongs to."""
 
 EXAMPLE_KEYS: Final = ("tool", "args", "actor", "target")
 """What an example may hold besides the facts of the declared context."""

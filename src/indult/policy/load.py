@@ -88,6 +88,10 @@ def _loaded(raw: str | bytes, source: str) -> Loaded:
     return loaded
 
 
+def _an(effect: Effect) -> str:
+    return f"an {effect}" if effect[0] in "ao" else f"a {effect}"
+
+
 def _bytes(path: str | Path) -> bytes:
     try:
         with open(path, "rb") as file:  # importing pathlib would slow every start
@@ -145,6 +149,8 @@ class _Loader:
         self._read_body(document, found)
         extends = self._extend(found["extends"][1]) if "extends" in found else ()
         self._check_ids(found.get("extends"))
+        if "approvers" not in found or "approvers" in values:
+            self._check_approvers(len(values.get("approvers", ())))
         env, conditions = self._check_conditions()
         if self.errors or env is None:
             return None
@@ -263,8 +269,10 @@ class _Loader:
         ident, effect = values.get("id"), values.get("effect")
         if effect in (Effect.ASK, Effect.DENY) and "says" not in found:
             self.errors.append(document.at(node, f"the rule `{ident}` has no `says`", hint=_MISSING["says"]))
-        if "downgrade" in found and effect not in (Effect.DENY, None):
-            self.errors.append(document.at(found["downgrade"][0], f"only a deny has a `downgrade`, not an {effect}"))
+        for name, only in keys.ONLY.items():
+            if name in found and effect not in (only, None):
+                which = f"only {_an(only)} has `{name}`, not {_an(effect)}"
+                self.errors.append(document.at(found[name][0], which))
         rule = None
         if len(self.errors) == before:
             try:
@@ -308,6 +316,20 @@ class _Loader:
             elif extends is not None:
                 message = f"`{other.document.source}` and `{entry.document.source}` both have a rule `{entry.id}`"
                 self.errors.append(self.document.at(extends[1], message))
+
+    def _check_approvers(self, declared: int) -> None:
+        """Refuse a rule that nobody could open, because it takes signatures or more approvers than the file declares."""
+        for entry in self.entries:
+            rule = entry.rule
+            if rule is None:
+                continue
+            if rule.approval == "signed" and not declared:
+                message = f"the rule `{rule.id}` takes signed approvals, and no `approvers` are declared"
+                hint = "declare whose signature counts: `approvers: {NAME: ssh-ed25519 ...}`"
+                self.errors.append(entry.document.at(entry.keys["approval"][1], message, hint=hint))
+            elif rule.approvals > max(declared, 1):
+                message = f"the rule `{rule.id}` takes {rule.approvals} approvals, and `approvers` declares {declared}"
+                self.errors.append(entry.document.at(entry.keys["approvals"][1], message))
 
     def _check_conditions(self) -> tuple[Env | None, dict[str, Checked | None]]:
         """Check every condition against the declared context, then every example against its rule."""

@@ -81,7 +81,8 @@ class Rule:
     example actions that loading checks.
 
     Raises:
-        PolicyError: A deny or an ask without `says`, a pattern that is none, a ladder on a rule that does not deny.
+        PolicyError: A deny or an ask without `says`, a pattern that is none, a ladder on a rule that does not deny, what
+            an approval takes or says on one that does not ask.
     """
 
     id: str
@@ -117,6 +118,8 @@ class Rule:
             raise PolicyError(f"rule `{self.id}` has a `downgrade` but does not deny")
         if type(self.approvals) is not int or self.approvals < 1:
             raise PolicyError(f"rule `{self.id}` asks for `{self.approvals}` approvals", hint="a number from 1 on")
+        if self.effect is not Effect.ASK and (self.approvals > 1 or self.approval or self.says_opened):
+            raise PolicyError(f"rule `{self.id}` says what opens it but does not ask")
         for name in ("downgrade", "match", "no_match"):
             _check_mappings(self, name)
 
@@ -189,6 +192,10 @@ class Policy:
             raise PolicyError(f"two rules have the id `{twice}`")
         if DEFAULT in by_id:
             raise PolicyError(f"the id `{DEFAULT}` is taken", hint="it stands for the key `default` of the policy")
+        for rule in self.rules:
+            if rule.approval == "signed" and not self.approvers:
+                # Without approvers nobody checks signatures, and an unsigned approval would open it.
+                raise PolicyError(f"the rule `{rule.id}` takes signed approvals, and no `approvers` are declared")
         self._cache.update(rules=by_id, buckets=BucketCache(self))
 
     def __hash__(self) -> int:
@@ -343,6 +350,8 @@ def _check_words(rule: Rule) -> None:
             raise PolicyError(f"`{name}` of rule `{rule.id}` must be text, not `{value!r}`")
     if rule.says_opened is not None:
         check_template(rule.says_opened)
+    if rule.approval not in {None, "any", "signed"}:
+        raise PolicyError(f"rule `{rule.id}` takes `{rule.approval}` approvals", hint="`signed` or `any`")
 
 
 def _check_mappings(rule: Rule, name: str) -> None:
