@@ -1,0 +1,181 @@
+"""The gate: it judges by a boundary, uses up what it relies on, asks where a person has to be asked, and records it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from indult.actions import Action
+from indult.boundary import Boundary
+from indult.canonical import canonical, copy_json
+from indult.errors import ApprovalError, LedgerConflict, ScopeError
+from indult.gate.requests import Requests
+from indult.judgements import Judgement, Verdict
+from indult.ledger import Body, Draft, Ledger, mask
+from indult.ledger.masking import suspicious
+from indult.policy import DEFAULT, Policy, Record
+from indult.scopes import Scope
+
+__all__ = ["PREVIEW_BYTES", "Gate", "Settled", "preview"]
+
+PREVIEW_BYTES = 2000
+"""How much of an action's content the ledger keeps under `record: preview` (design section 5)."""
+
+
+_ATTEMPTS: Final = 1000
+"""How often an action is judged again because somebody got ahead: so many mean a defect, and nothing is approved."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settled:
+    """A judgement with what has to be appended in the same transaction: uses of grants, or a request that opens."""
+
+    judgement: Judgement
+    drafts: tuple[Draft, ...] = ()
+    expect: Mapping[str, int] = field(default_factory=dict)
+
+
+class Gate:
+    """Judges the actions of one subject under one policy and keeps the judgements in a ledger.
+
+    `check` records, uses up a grant that its judgement relies on, and opens a request where a person has to be asked;
+    `review` judges and leaves no trace. `requests` are those of the ledger, if they are not to be made here.
+    """
+
+    def __init__(self, policy: Policy, ledger: Ledger, subject: str, *, requests: Requests | None = None) -> None:
+        self.policy = policy
+        self.ledger = ledger
+        self.subject = subject
+        self.requests = requests if requests is not None else Requests(ledger, policy)
+        self._last: tuple[dict[str, Any], Body] | None = None
+        self._boundary = Boundary(policy=policy, subject=subject)
+
+    def boundary(self) -> Boundary:
+        """Return the boundary in force now: the policy and the live grants of the subject, folded afresh."""
+        grants = self.requests.live(self.subject)
+        if grants != self._boundary.grants:
+            self._boundary = Boundary(policy=self.policy, subject=self.subject, grants=grants)
+        return self._boundary
+
+    def review(self, action: Action, facts: Mapping[str, Any], *, briefed: str | None = None) -> Judgement:
+        """Judge an action; nothing is recorded, nothing is used up and no request opens."""
+        return self.boundary().judge(action, facts, briefed=briefed)
+
+    def check(self, action: Action, facts: Mapping[str, Any], *, briefed: str | None = None) -> Judgement:
+        """Judge an action and record the judgement in the subject's stream.
+
+        A use of each grant that it relies on is reserved in the same transaction; an ask opens a request, or finds the
+        one that is open already.
+
+        Raises:
+            ApprovalError: A grant that judges as live cannot be used, so its records are damaged.
+        """
+        for attempt in range(_ATTEMPTS):
+            last = attempt == _ATTEMPTS - 1
+            judgement = self.review(action, facts, briefed=briefed)
+            try:
+                settled = self.settle(action, facts, judgement)
+            except ApprovalError:
+                if last or self.requests.live(self.subject) == self._boundary.grants:
+                    raise
+                continue  # it was used up or taken back since: judged again, that is no approval
+            fields, bodies = self.record(action, facts, settled.judgement)
+            mine = Draft(stream=self.subject, kind="judgement", data=fields, bodies=bodies)
+            try:
+                events = self.ledger.append(*settled.drafts, mine, expect=settled.expect)
+            except LedgerConflict:
+                if last:
+                    raise
+                continue
+            self.requests.note(events)
+            return settled.judgement
+        raise AssertionError("unreachable")
+
+    def settle(self, action: Action, facts: Mapping[str, Any], judgement: Judgement) -> Settled:
+        """Return what follows from a judgement of the boundary in force, to be appended together with its record.
+
+        An approval that relies on grants uses each of them once; an ask names the request that was put to a person.
+        Whoever appends it hands the events to `requests.note`, and judges again on a `LedgerConflict` that names
+        another stream than the caller's own.
+
+        Raises:
+            ApprovalError: A grant that the judgement relies on is not live any more.
+        """
+        if judgement.verdict is Verdict.APPROVE and judgement.grants:
+            drafts, expect = self.requests.reserve(judgement.grants, action=action, by=action.actor)
+            return Settled(judgement=judgement, drafts=tuple(drafts), expect=expect)
+        # Under `mode: observe` nothing waits for an answer, so nobody is asked.
+        if judgement.verdict is Verdict.ASK_USER and judgement.enforced:
+            return self._ask(action, facts, judgement)
+        return Settled(judgement=judgement)
+
+    def _ask(self, action: Action, facts: Mapping[str, Any], judgement: Judgement) -> Settled:
+        try:
+            opening = self.requests.opening(
+                Scope.call(action, subject=self.subject),
+                boundary=self._boundary,
+                requested_by=action.actor,
+                action=action,
+                facts=facts,
+            )
+        except (ApprovalError, ScopeError) as exc:
+            return Settled(judgement=judgement._replace(reason=f"{judgement.reason} (nobody was asked: {exc.message})"))
+        return Settled(
+            judgement=judgement._replace(request=opening.request), drafts=opening.drafts, expect=opening.expect
+        )
+
+    def record(
+        self, action: Action, facts: Mapping[str, Any], judgement: Judgement, extra: Mapping[str, Any] | None = None
+    ) -> tuple[dict[str, Any], tuple[Body, ...]]:
+        """Return the fields and bodies that a ledger keeps of a judged action.
+
+        Arguments, facts and `extra` go to bodies, which can be forgotten; how much of the arguments is kept is for the
+        rules that decided to say (`record`), the most sparing of them first.
+        """
+        shown = judgement.to_dict()
+        content: dict[str, Any] = {"args": action.args, **(extra or {})}
+        if "instead" in shown:
+            content["instead"] = shown.pop("instead")["args"]
+        given = self._given(facts)
+        fields = {
+            "tool": action.tool,
+            "action": action.digest,
+            "actor": action.actor,
+            "judgement": shown,
+            "facts": {"body": given.digest},
+        }
+        record = self._record(judgement)
+        if record is Record.DIGEST:
+            return fields, (given,)
+        kept = Body(_text(content)) if record is Record.FULL else preview(content)
+        fields["content"] = {"body": kept.digest}
+        return fields, (given, kept)
+
+    def _given(self, facts: Mapping[str, Any]) -> Body:
+        """Return the body of the facts; they seldom change from one action to the next."""
+        if self._last is None or self._last[0] != facts:
+            self._last = (copy_json(dict(facts), name="facts"), Body(_text(facts)))
+        return self._last[1]
+
+    def _record(self, judgement: Judgement) -> Record:
+        """Return how much to keep: the most sparing word of the rules that decided."""
+        chosen = {self.policy.rule(name).record for name in judgement.rules if name != DEFAULT}
+        sparing = (Record.DIGEST, Record.PREVIEW, Record.FULL)
+        return next((record for record in sparing if record in chosen), Record.PREVIEW)
+
+
+def preview(content: Mapping[str, Any]) -> Body:
+    """Return the body that keeps `content`; of one over 2 kB, its size and its beginning."""
+    text = _text(content)
+    size = len(text.encode())
+    if size <= PREVIEW_BYTES:
+        return Body(text)
+    cut = text.encode()[:PREVIEW_BYTES].decode(errors="ignore")
+    return Body(canonical({"preview": cut, "bytes": size}))
+
+
+def _text(content: Mapping[str, Any]) -> str:
+    """Return the canonical JSON of what is to be kept, with secrets masked inside its strings and not across them."""
+    text = canonical(dict(content))
+    return canonical(mask(dict(content))) if suspicious(text) else text
