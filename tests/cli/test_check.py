@@ -164,3 +164,51 @@ class TestBadInput:
 
         assert 3 == ran.exit_code
         assert f"{path}:4:" in ran.stderr
+
+
+class TestSubject:
+    def test_an_ask_opens_one_request(self, indult: Run, law: str) -> None:
+        """With a subject an ask opens a request and names it; the next ask for the same call finds it."""
+        first = indult("check", '{"tool": "send"}', "--policy", law, "--facts", FACTS, "--subject", "s")
+        (second,) = indult(
+            "check", '{"tool": "send"}', "--policy", law, "--facts", FACTS, "--subject", "s", "--json"
+        ).json
+
+        assert 4 == first.exit_code
+        assert f"request: {second['request']}" == first.stdout.splitlines()[-1]
+
+    def test_an_approval_names_the_grant_and_uses_it(self, indult: Run, law: str) -> None:
+        """A grant is named and used once; then the same call asks again."""
+        given = ["--policy", law]
+        (row,) = indult("request", '{"tool": "send"}', "--facts", FACTS, "--subject", "s", "--json", *given).json
+        (after,) = indult("approve", row["id"], "--digest", row["digest"], "--json", *given).json
+        check = ["check", '{"tool": "send"}', "--facts", FACTS, "--subject", "s", *given]
+        ran = indult(*check, "--explain")
+
+        assert (0, "APPROVE") == (ran.exit_code, ran.stdout.splitlines()[0])
+        assert f"grant: {after['grant']['id']}" in ran.stdout.splitlines()
+        assert "  ask   ask: matches every `send`" in ran.stdout
+        assert 4 == indult(*check).exit_code
+
+    def test_records_the_judgement(self, indult: Run, law: str, data_home: Path) -> None:
+        """The judgement stands in the stream of the subject."""
+        indult("check", '{"tool": "move"}', "--policy", law, "--facts", FACTS, "--subject", "s")
+        (event,) = indult("log", "--json", "--stream", "s").json
+
+        assert ("judgement", "DENY") == (event["kind"], event["data"]["judgement"]["verdict"])
+
+    def test_a_ledger_goes_with_a_subject(self, indult: Run, law: str, tmp_path: Path) -> None:
+        """`--db` without a subject would record nothing, so it is refused; the variable alone is not."""
+        ran = indult("check", '{"tool": "send"}', "--policy", law, "--facts", FACTS, "--db", str(tmp_path / "x.db"))
+
+        assert (1, "error: `--db` goes with `--subject`\nhint: without a subject nothing is recorded\n") == (
+            ran.exit_code, ran.stderr,
+        )  # fmt: skip
+
+    @pytest.mark.parametrize("name", ["", "ledger", "request:r_1", "requests:s"])
+    @pytest.mark.parametrize("verb", ["check", "request"])
+    def test_records_of_the_ledger_are_no_subjects(self, indult: Run, law: str, verb: str, name: str) -> None:
+        """A subject cannot be a stream in which requests are kept."""
+        ran = indult(verb, '{"tool": "send"}', "--policy", law, "--facts", FACTS, "--subject", name)
+
+        assert (1, f"error: `{name}` cannot be a subject") == (ran.exit_code, ran.stderr.splitlines()[0])

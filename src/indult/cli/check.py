@@ -9,7 +9,7 @@ from click.core import ParameterSource
 
 from indult.boundary import Boundary
 from indult.cli.frame import db_option, emit, json_option, policy_option, printable
-from indult.cli.judging import CODES, facts_option, judgement_lines, read_action, read_facts
+from indult.cli.judging import CODES, check_subject, facts_option, judgement_lines, read_action, read_facts
 from indult.errors import UsageError
 from indult.explain import explain
 from indult.policy import load_policy
@@ -33,7 +33,12 @@ __all__ = ["command"]
 @click.option(
     "--explain", "explained", is_flag=True, help="List every rule that was tried, and why it did or did not match."
 )
-@click.option("--subject", metavar="NAME", help="Whose grants count, and under whom the judgement is recorded.")
+@click.option(
+    "--subject",
+    metavar="NAME",
+    callback=check_subject,
+    help="Whose grants count, and under whom the judgement is recorded.",
+)
 @db_option
 @policy_option
 @json_option

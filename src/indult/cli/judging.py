@@ -10,19 +10,31 @@ import click
 from indult.actions import Action
 from indult.canonical import canonical, parse_json
 from indult.cli.frame import printable, read_input
-from indult.errors import FactError
+from indult.errors import FactError, UsageError
 from indult.judgements import Judgement, Verdict
 
 if TYPE_CHECKING:
     from indult.policy import Policy
 
-__all__ = ["CODES", "facts_option", "judgement_lines", "read_action", "read_facts"]
+__all__ = ["CODES", "check_subject", "facts_option", "judgement_lines", "read_action", "read_facts"]
 
 CODES: Final = {Verdict.APPROVE: 0, Verdict.DENY: 2, Verdict.ASK_USER: 4, Verdict.DOWNGRADE: 5}
 """What each verdict ends a command with."""
 
 facts_option = click.option("--facts", metavar="JSON", help="The declared facts, as JSON or as @FILE.")
 """The `--facts` of every verb that judges."""
+
+
+def check_subject(context: click.Context, param: click.Parameter, subject: str | None) -> str | None:
+    """Refuse a subject whose judgements would be written among the ledger's own records.
+
+    Raises:
+        UsageError: It is the name of such a stream, or empty.
+    """
+    del context, param
+    if subject is not None and (not subject or subject == "ledger" or subject.startswith(("request:", "requests:"))):
+        raise UsageError(f"`{subject}` cannot be a subject", hint="any other name, for instance `session:42`")
+    return subject
 
 
 def read_action(given: str) -> Action:

@@ -1,0 +1,46 @@
+"""`indult grants`: what is open now."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from indult.cli.frame import db_option, emit, json_option, policy_option
+from indult.cli.showing import grant_data, grant_line, reading, tell_damaged
+from indult.gate.requests import asked_stream
+
+if TYPE_CHECKING:
+    from indult.ledger import Ledger
+
+__all__ = ["command"]
+
+
+@click.command(
+    name="grants",
+    short_help="List what is open now.",
+    help="List the grants that still open something: uses left, expiry, who approved, signed or unsigned.",
+)
+@click.option("--subject", metavar="NAME", help="Only the grants of this subject.")
+@db_option
+@policy_option
+@json_option
+def command(*, subject: str | None, db: str | None, policy: str, as_json: bool) -> int | None:
+    """Print one line per live grant, and one per record that opens nothing since it is damaged."""
+    with reading(db, policy) as (ledger, requests, _):
+        subjects = _subjects(ledger) if subject is None else [subject]
+        found = [grant for one in subjects for grant in requests.live(one)]
+        damaged = [exc for one in subjects for exc in requests.forged(one)]
+    for grant in found:
+        if as_json:
+            emit(grant_data(grant))
+        else:
+            click.echo(grant_line(grant))
+    tell_damaged(damaged, as_json=as_json)
+    return 1 if damaged else None
+
+
+def _subjects(ledger: Ledger) -> list[str]:
+    """Return everybody for whom something was ever asked."""
+    prefix = asked_stream("")
+    return [stream.removeprefix(prefix) for stream, _ in ledger.streams(prefix)]

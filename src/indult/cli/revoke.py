@@ -1,0 +1,36 @@
+"""`indult revoke`: take a grant back."""
+
+from __future__ import annotations
+
+import click
+
+from indult.cli.deciding import by_option, os_user
+from indult.cli.frame import db_option, emit, json_option, policy_option, printable
+from indult.cli.showing import row
+from indult.gate import Requests
+from indult.ledger import open_ledger
+from indult.policy import load_policy
+
+__all__ = ["command"]
+
+
+@click.command(
+    name="revoke",
+    short_help="Take a grant back.",
+    help="Take the grant GRANT back: what it opened is closed again for every use that is left.",
+)
+@click.argument("grant")
+@click.option("--note", default="", help="Why; it stays in the ledger.")
+@by_option
+@db_option
+@policy_option
+@json_option
+def command(*, grant: str, note: str, by: str | None, db: str | None, policy: str, as_json: bool) -> None:
+    """Revoke a grant."""
+    law = load_policy(policy)
+    with open_ledger(db, create=False) as ledger:
+        standing = Requests(ledger, law).revoke(grant, by=by or os_user(), note=note)
+    if as_json:
+        emit(row(standing, law))
+    else:
+        click.echo(printable(f"revoked {grant} of request {standing.request.id}: it opens nothing any more"))

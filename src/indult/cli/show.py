@@ -1,0 +1,37 @@
+"""`indult show`: a request or a grant in full."""
+
+from __future__ import annotations
+
+import click
+
+from indult.boundary import Boundary
+from indult.cli.deciding import by_option, os_user
+from indult.cli.frame import db_option, emit, json_option, policy_option
+from indult.cli.showing import paragraphs, reading, standing_data, standing_lines
+from indult.ledger import utc_now
+
+__all__ = ["command"]
+
+
+@click.command(
+    name="show",
+    short_help="Show a request or a grant in full, and what approving it changes.",
+    help="Show the request or grant ID in full: what it opens, who asked, every decision, its digest, and the "
+    "paragraphs of the brief without and with it.",
+)
+@click.argument("name", metavar="ID")
+@by_option
+@db_option
+@policy_option
+@json_option
+def command(*, name: str, by: str | None, db: str | None, policy: str, as_json: bool) -> None:
+    """Print all that a person has to see before answering."""
+    with reading(db, policy) as (_, requests, law):
+        standing = requests.grant(name) if name.startswith("g_") else requests.standing(name)
+        subject = standing.request.scope.subject
+        boundary = Boundary(policy=law, subject=subject, grants=requests.live(subject))
+        changes = paragraphs(boundary, standing, by=by or os_user())
+    if as_json:
+        emit(standing_data(standing, law, changes))
+    else:
+        click.echo("\n".join(standing_lines(standing, law, changes, utc_now())))

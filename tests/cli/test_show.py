@@ -1,0 +1,131 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from indult.cli.showing import age, moment
+from indult.errors import UsageError
+
+if TYPE_CHECKING:
+    from tests.cli.conftest import Office
+
+NOW = "2026-01-31T12:00:00.000000Z"
+
+
+class TestShow:
+    def test_shows_all_that_a_person_needs(self, office: Office) -> None:
+        """A request is shown with scope, requester, card, digest and the paragraphs of the brief before and after."""
+        row = office.ask("--question", "May I?", "--change", "send a letter")
+        ran = office("show", row["id"], "--by", "max")
+
+        assert (0, "") == (ran.exit_code, ran.stderr)
+        first, *fields = ran.stdout.splitlines()
+        assert f"{row['id']}  open" == first
+        shown = {line[2:12].strip(): line[13:] for line in fields if line.startswith("  ") and line[2] != " "}
+        assert ("May I?", "s", "send a letter", "send", "never") == tuple(
+            shown[name] for name in ("question", "subject", "change", "under", "expires")
+        )
+        assert "1 of 1 left" == shown["uses"]
+        assert row["digest"] == shown["digest"]
+        assert "needs approval under `send`: Sending needs a person." == shown["reason"]
+
+    def test_gives_the_paragraphs_before_and_after(self, office: Office) -> None:
+        """The brief of the approved request is word for word what was announced."""
+        row = office.ask()
+        brief = office.show(row["id"])["brief"]
+        call = '{"args":{"to":"max"},"cwd":null,"tool":"send"}'
+
+        assert ["Sending needs a person."] == brief["before"]
+        assert [f"Except for one call of send (`{call}` only), this holds: Sending needs a person."] == brief["after"]
+        office.approve(row)
+        assert brief == office.show(row["id"])["brief"]
+
+    def test_finds_a_request_by_its_grant(self, office: Office) -> None:
+        """The id of a grant shows the request behind it, with the decisions and what is left."""
+        office.approve(row := office.ask(), "--by", "max")
+        grant = office.show(row["id"])["grant"]["id"]
+
+        assert office.show(row["id"]) == office.show(grant)
+        text = office("show", grant).stdout
+        assert "  decided    approve by max (unsigned) via cli at " in text
+        assert f"  grant      {grant}  1 of 1 uses left" in text
+
+    def test_closed_requests_change_nothing(self, office: Office) -> None:
+        """Of a request that is closed the brief is not shown: nothing that anyone says changes it."""
+        row = office.ask()
+        office.ask(to="eve")
+        text = office("show", row["id"]).stdout
+
+        assert {"before": [], "after": []} == office.show(row["id"])["brief"]
+        assert "superseded by r_" in text
+        assert "the brief with" not in text
+
+    def test_says_that_something_is_hidden(self, office: Office) -> None:
+        """A call with what looks like a secret is shown without it, and says so."""
+        row = office.ask(to="ghp_" + "0123456789abcdefghijABCDEFGHIJ012345")
+        text = office("show", row["id"]).stdout
+
+        assert "ghp_0123" not in text
+        assert "[masked:" in text
+        assert "  hidden     what looks like a secret is neither kept nor shown" in text
+
+    def test_notes_keep_their_lines(self, office: Office) -> None:
+        """A note of several lines is indented, so that none of them passes for a field."""
+        row = office.ask()
+        office("discuss", row["id"], "--note", "first\n  digest     sha256:fake")
+
+        assert "\n             |   digest     sha256:fake\n" in office("show", row["id"]).stdout
+
+    def test_a_name_that_is_none(self, office: Office) -> None:
+        """A name that no request and no grant has is refused."""
+        office.ask()
+        for name in ("r_none", "g_none", "none", ""):
+            ran = office("show", name)
+
+            assert (1, "") == (ran.exit_code, ran.stdout)
+            assert f"`{name}`" in ran.stderr
+
+
+class TestTimes:
+    @pytest.mark.parametrize(
+        ("text", "expected"),
+        [
+            ("90s", "2026-01-31T12:01:30.000000Z"),
+            ("1h30m", "2026-01-31T13:30:00.000000Z"),
+            ("2d", "2026-02-02T12:00:00.000000Z"),
+            ("1w", "2026-02-07T12:00:00.000000Z"),
+            ("2026-01-31T12:00:01Z", "2026-01-31T12:00:01.000000Z"),
+            ("2026-02-01T12:00:00.5+12:00", "2026-02-01T00:00:00.500000Z"),
+        ],
+    )
+    def test_durations_and_times(self, text: str, expected: str) -> None:
+        """An expiry is a time from now on or an RFC 3339 time, written as the ledger writes times."""
+        assert expected == moment(text, NOW)
+
+    @pytest.mark.parametrize("text", ["", "2", "h", "-2h", "2.5h", "2 h", "٢h", "2026-02-01", "2026-02-01T00:00", "x"])
+    def test_what_is_no_time(self, text: str) -> None:
+        """Whatever could be read two ways is refused."""
+        with pytest.raises(UsageError, match="is no time to end at"):
+            moment(text, NOW)
+
+    @pytest.mark.parametrize("text", ["0s", "2026-01-31T12:00:00Z", "2026-01-31T12:59:00+01:00"])
+    def test_what_is_over(self, text: str) -> None:
+        """A time that is not after now would end what it should begin."""
+        with pytest.raises(UsageError, match="is over already"):
+            moment(text, NOW)
+
+    @pytest.mark.parametrize(
+        ("since", "expected"),
+        [
+            ("2026-01-31T12:00:00.000000Z", "0s"),
+            ("2026-01-31T11:59:01.000000Z", "59s"),
+            ("2026-01-31T11:59:00.000000Z", "1m"),
+            ("2026-01-31T09:30:00.000000Z", "2h"),
+            ("2026-01-01T12:00:00.000000Z", "30d"),
+            ("2026-01-31T12:00:09.000000Z", "0s"),
+        ],
+    )
+    def test_ages(self, since: str, expected: str) -> None:
+        """An age is given in its largest unit, and never less than nothing."""
+        assert expected == age(since, NOW)

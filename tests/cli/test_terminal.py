@@ -1,0 +1,180 @@
+from __future__ import annotations
+
+import os
+import pty
+import re
+import select
+import subprocess
+import sys
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from tests.cli.conftest import Office
+
+COMMAND = f"import sys; sys.path[:0] = {[entry for entry in sys.path if entry]!r}; from indult.cli import main; sys.exit(main())"
+
+
+class Terminal:
+    """A command that runs on a terminal of its own."""
+
+    def __init__(self, *args: str) -> None:
+        self.side, inner = pty.openpty()
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", COMMAND, *args], stdin=inner, stdout=inner, stderr=inner, start_new_session=True
+        )
+        os.close(inner)
+        self.shown = ""
+
+    def until(self, end: str) -> str:
+        """Read until `end` is shown and return all that was shown so far."""
+        while end not in self.shown and self._read():
+            pass
+        assert end in self.shown
+        return self.shown
+
+    def answer(self, text: str) -> None:
+        """Type a line."""
+        os.write(self.side, text.encode() + b"\n")
+
+    def end(self) -> int:
+        """Read to the end and return the exit code."""
+        while self._read():
+            pass
+        return self.process.wait(20)
+
+    def close(self) -> None:
+        """Stop what still runs."""
+        self.process.kill()
+        self.process.wait()
+        os.close(self.side)
+
+    def _read(self) -> bool:
+        assert select.select([self.side], [], [], 20)[0], f"nothing more was shown after: {self.shown}"
+        data = b""
+        # A terminal whose other side is closed ends with an error, not with an end of file.
+        with suppress(OSError):
+            data = os.read(self.side, 65536)
+        self.shown += data.decode().replace("\r\n", "\n")
+        return bool(data)
+
+
+@pytest.fixture(name="terminal")
+def _terminal() -> Iterator[Callable[..., Terminal]]:
+    """Start commands on terminals, and stop those that still run."""
+    started: list[Terminal] = []
+
+    def start(*args: str) -> Terminal:
+        started.append(Terminal(*args))
+        return started[-1]
+
+    yield start
+    for one in started:
+        one.close()
+
+
+PROMPT = "Approve exactly this? [y/N]: "
+
+
+class TestPrompt:
+    def test_shows_what_would_be_opened_and_asks(self, office: Office, terminal: Callable[..., Terminal]) -> None:
+        """On a terminal `approve` shows the scope and the paragraphs before and after, and `y` approves."""
+        row = office.ask("--question", "May I write to Max?")
+        one = terminal("approve", row["id"], "--by", "max")
+        shown = one.until(PROMPT)
+        one.answer("y")
+
+        assert 0 == one.end()
+        for line in (
+            "  question   May I write to Max?",
+            '  opens      {"args":{"to":"max"},"cwd":null,"tool":"send"}',
+            f"  digest     {row['digest']}",
+            "the brief without it:\n  Sending needs a person.\nthe brief with it:\n  Except for one call of send (",
+        ):
+            assert line in shown
+        assert f"approved {row['id']} by max (unsigned)\n" in one.shown
+        assert "approved" == office.show(row["id"])["state"]
+
+    @pytest.mark.parametrize("answer", ["n", "", "no"])
+    def test_everything_but_yes_is_no(self, office: Office, terminal: Callable[..., Terminal], answer: str) -> None:
+        """An empty line, or no, decides nothing."""
+        row = office.ask()
+        one = terminal("approve", row["id"])
+        one.until(PROMPT)
+        one.answer(answer)
+
+        assert 1 == one.end()
+        assert f"error: nothing was decided: `{row['id']}` stays as it is" in one.shown
+        assert [] == office.show(row["id"])["decisions"]
+
+    def test_the_end_of_the_input_decides_nothing(self, office: Office, terminal: Callable[..., Terminal]) -> None:
+        """Ended with Ctrl-D at the prompt, the verb ends as with Ctrl-C, and nothing is recorded."""
+        row = office.ask()
+        one = terminal("approve", row["id"])
+        one.until(PROMPT)
+        os.write(one.side, b"\x04")
+
+        assert 130 == one.end()
+        assert "error: interrupted\n" in one.shown
+        assert [] == office.show(row["id"])["decisions"]
+
+    def test_the_digest_is_the_answer(self, office: Office, terminal: Callable[..., Terminal]) -> None:
+        """With `--digest` nobody is asked, not even on a terminal."""
+        row = office.ask()
+        one = terminal("approve", row["id"], "--digest", row["digest"])
+
+        assert 0 == one.end()
+        assert PROMPT not in one.shown
+
+    def test_what_is_closed_is_not_asked_about(self, office: Office, terminal: Callable[..., Terminal]) -> None:
+        """A request that a newer one has replaced is refused before anybody reads it."""
+        row = office.ask()
+        office.ask(to="eve")
+        one = terminal("approve", row["id"])
+
+        assert 1 == one.end()
+        assert PROMPT not in one.shown
+        assert "superseded" in one.shown
+
+    def test_nothing_that_was_written_moves_the_cursor(self, office: Office, terminal: Callable[..., Terminal]) -> None:
+        """Escape sequences and bidirectional marks in the call and in notes reach the terminal as text."""
+        row = office.ask(to="\x1b[2J\u202eevil")
+        office("discuss", row["id"], "--note", "\x1b]0;title\x07\ndigest     sha256:\u2066mine")
+        one = terminal("approve", row["id"])
+        shown = one.until(PROMPT)
+        one.answer("n")
+        one.end()
+
+        assert not re.search("[\x00-\x09\x0b-\x1f\x7f\u202a-\u202e\u2066-\u2069]", shown)
+        assert "\\x1b]0;title\\x07\n             | digest     sha256:\\u2066mine\n" in shown
+
+
+class TestTwoPeople:
+    def test_whoever_answers_second_is_overtaken(self, office: Office, terminal: Callable[..., Terminal]) -> None:
+        """A yes that did not see the no before it is refused as overtaken."""
+        row = office.ask()
+        one = terminal("approve", row["id"], "--by", "max")
+        one.until(PROMPT)
+        office("reject", row["id"], "--by", "eve")
+        one.answer("y")
+
+        assert 1 == one.end()
+        assert "was decided on at version 2, after the version 0 that `" in one.shown
+        assert "rejected" == office.show(row["id"])["state"]
+
+    def test_one_of_two_at_once_counts(self, office: Office, terminal: Callable[..., Terminal]) -> None:
+        """Two people who say yes to what they were shown at once: one is recorded, the other overtaken."""
+        row = office.ask()
+        both = [terminal("approve", row["id"], "--by", name) for name in ("max", "eve")]
+        for one in both:
+            one.until(PROMPT)
+        for one in both:
+            one.answer("y")
+
+        assert [0, 1] == sorted(one.end() for one in both)
+        assert 1 == sum("was decided on at version 2, after the version 0 that `" in one.shown for one in both)
+        assert 1 == len(office.show(row["id"])["decisions"])
