@@ -108,7 +108,8 @@ class Desk:
         """Open a request for one call, or for the scope that is given, with changes to the scope beside it."""
         subject = subject or self.subject
         action = action if action is not None else pay()
-        scope = options.pop("scope", None) or Scope.call(action, subject=subject)
+        given = options.pop("scope", None)
+        scope = given or Scope.call(action, subject=subject)
         narrowed: dict[str, Any] = {
             name: options.pop(name) for name in ("max_uses", "change", "title") if name in options
         }
@@ -118,7 +119,7 @@ class Desk:
         values: dict[str, Any] = {
             "boundary": self.boundary(subject),
             "requested_by": action.actor,
-            "action": action,
+            "action": action if given is None else None,
             "facts": {},
             **options,
         }

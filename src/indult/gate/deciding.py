@@ -21,7 +21,7 @@ from indult.ledger import mask
 from indult.policy import Policy
 from indult.scopes import Scope
 
-__all__ = ["check_decision", "gone", "standing_grant"]
+__all__ = ["check_decision", "check_origin", "gone"]
 
 
 def check_decision(decision: HumanDecision, found: Standing, policy: Policy, *, now: str, verify: Verify) -> None:
@@ -133,7 +133,7 @@ def gone(name: str, found: Standing) -> ApprovalError:
             )
 
 
-def standing_grant(grant: str, found: Standing) -> None:
+def check_origin(grant: str, found: Standing) -> None:
     """Refuse a request to which an index leads from a grant that no decision on it opened."""
     if all(decision.grant != grant for decision in found.decisions):
         raise ForgedRecord(

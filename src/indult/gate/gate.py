@@ -50,10 +50,12 @@ class Gate:
         self.requests = requests if requests is not None else Requests(ledger, policy)
         self._last: tuple[dict[str, Any], Body] | None = None
         self._boundary = Boundary(policy=policy, subject=subject)
+        self._over = False
 
     def boundary(self) -> Boundary:
         """Return the boundary in force now: the policy and the live grants of the subject, folded afresh."""
-        grants = self.requests.live(self.subject)
+        found = self.requests.look(self.subject)
+        grants, self._over = found.grants, bool(found.over)
         if grants != self._boundary.grants:
             self._boundary = Boundary(policy=self.policy, subject=self.subject, grants=grants)
         return self._boundary
@@ -89,6 +91,8 @@ class Gate:
                     raise
                 continue
             self.requests.note(events)
+            if self._over or settled.judgement.request is not None:
+                self.requests.sweep(self.subject)
             return settled.judgement
         raise AssertionError("unreachable")
 

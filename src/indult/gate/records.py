@@ -135,7 +135,7 @@ class Records:
     def pending(self, subject: str | None) -> tuple[list[Standing], list[ForgedRecord]]:
         """Fold the requests that wait for an answer, those of one subject or all, oldest first; tell of forged ones."""
         listed = {
-            request: entry["subject"]
+            request: str(entry.get("subject"))
             for request, entry in self.ledger.recall(index.OPEN).items()
             if subject is None or entry.get("subject") == subject
         }

@@ -24,7 +24,7 @@ from indult.errors import (
     UnknownRequest,
 )
 from indult.gate import index
-from indult.gate.deciding import check_decision, gone, standing_grant
+from indult.gate.deciding import check_decision, check_origin, gone
 from indult.gate.marks import Mark, mark_of
 from indult.gate.records import Folded, Live, Records, timed_out
 from indult.gate.times import check_time
@@ -154,6 +154,7 @@ class Requests:
             )
             if opening.drafts:
                 self.note(self.ledger.append(*opening.drafts, expect=opening.expect))
+                self.sweep(scope.subject)
             return opening.standing
 
         return self._again(attempt)
@@ -210,11 +211,12 @@ class Requests:
             Draft(stream, "asked", {"request": kept.id}),
             Draft(request_stream(kept.id), "request_opened", {**data, "latest": views}),
         ]
-        expect = {stream: seen, request_stream(kept.id): 0}
+        expect = {stream: seen}
         for folded in replaced:
             draft, version = self._change(folded, "superseded", {"by": kept.id}, now)
             drafts.append(draft)
             expect[draft.stream] = version
+        expect[request_stream(kept.id)] = 0
         return Opening(request=kept.id, standing=standing, drafts=tuple(drafts), expect=expect)
 
     def decide(self, decision: HumanDecision) -> Standing:
@@ -239,9 +241,12 @@ class Requests:
                 self._mark.check(self.ledger)
             now = self._records.now()
             folded = self._records.fold(decision.request, now)
-            other = self.ledger.latest(index.GRANTS, decision.grant)
-            if other is not None and other["request"] != decision.request:
-                raise ReplayedDecision(f"decision `{decision.id}` was made before, on request `{other['request']}`")
+            other = self._request_of(decision.grant)
+            if other not in {None, decision.request}:
+                raise ReplayedDecision(
+                    f"decision `{decision.id}` was made before, on request `{other}`",
+                    hint="a new answer needs a new id",
+                )
             check_decision(decision, folded.standing, self.policy, now=now, verify=self._records.verify)
             return self._write(folded, "decided", {"decision": decision.to_dict()}, now, index.of_grant(decision))
 
@@ -321,7 +326,8 @@ class Requests:
         now = self._records.now()
         over = [one.request.id for one in self._records.live(subject).over]
         for request, entry in self.ledger.recall(index.opened(subject)).items():
-            if entry.get("expires_at") is not None and entry["expires_at"] <= now:
+            expires = entry.get("expires_at")
+            if isinstance(expires, str) and expires <= now:
                 over.append(request)
         swept = 0
         for request in over:
@@ -373,12 +379,17 @@ class Requests:
 
     def _of_grant(self, grant: str, now: str) -> Folded:
         """Fold the request behind a grant."""
-        found = self.ledger.latest(index.GRANTS, grant)
-        if found is None:
+        request = self._request_of(grant)
+        if request is None:
             raise UnknownRequest(f"there is no grant `{grant}`", hint="`indult grants` lists those that are live")
-        folded = self._records.fold(found["request"], now)
-        standing_grant(grant, folded.standing)
+        folded = self._records.fold(request, now)
+        check_origin(grant, folded.standing)
         return folded
+
+    def _request_of(self, grant: str) -> str | None:
+        """Return the request to which the index leads from a grant."""
+        found = self.ledger.latest(index.GRANTS, grant)
+        return None if found is None else str(found.get("request"))
 
     def _asked(self, kind: str, scope: Scope, now: str) -> Folded | None:
         """Return the last request of the same subject, kind and targets."""
@@ -386,7 +397,7 @@ class Requests:
         if found is None:
             return None
         try:
-            folded = self._records.fold(found["request"], now)
+            folded = self._records.fold(str(found.get("request")), now)
         except (UnknownRequest, ForgedRecord):
             return None  # it opens nothing and answers nothing; `forged` tells of it
         return folded if folded.standing.request.scope.subject == scope.subject else None
@@ -434,13 +445,15 @@ def _kept(request: ApprovalRequest) -> ApprovalRequest:
     Raises:
         ScopeError: What would be opened has something in its name that looks like a secret.
     """
-    kept = ApprovalRequest.from_dict(mask(request.to_dict()))
+    shown = request.to_dict()
+    masked = mask(shown)
     for name in ("subject", "targets", "rules"):
-        if getattr(kept.scope, name) != getattr(request.scope, name):
+        if masked["scope"][name] != shown["scope"][name]:
             raise ScopeError(
-                f"the {name} of the scope hold what looks like a secret", hint="a ledger keeps no secrets; rename it"
+                f"the {name} of the scope: something in it looks like a secret",
+                hint="a ledger keeps no secrets, so it could not be found again",
             )
-    return kept
+    return ApprovalRequest.from_dict(masked)
 
 
 def _question(scope: Scope) -> str:
