@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from indult.errors import MissingExtra, UsageError
 from indult.ledger.streams import utc_now
+from indult.places import data_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,10 +20,7 @@ __all__ = ["default_path", "open_ledger"]
 
 def default_path() -> Path:
     """Return where the ledger is by default: `indult/ledger.db` in the user's data folder, outside any work tree."""
-    home = os.environ.get("XDG_DATA_HOME", "")
-    # The base directory specification has relative paths ignored.
-    folder = Path(home) if Path(home).is_absolute() else Path.home() / ".local" / "share"
-    return folder / "indult" / "ledger.db"
+    return Path(data_folder()) / "ledger.db"
 
 
 def open_ledger(
