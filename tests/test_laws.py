@@ -350,7 +350,7 @@ def allow_first(patch: pytest.MonkeyPatch) -> None:
         allowed = [rule for rule in self.policy.bucket(tool, None).rules[2] if rule.when is None]
         if not allowed:
             return found
-        ruling = replace(found[0], group=2, rules=tuple(allowed), ids=tuple(rule.id for rule in allowed), ladder=())
+        ruling = found[0]._replace(group=2, rules=tuple(allowed), ids=tuple(rule.id for rule in allowed), ladder=())
         return (ruling, *found[1:])
 
     patch.setattr(Boundary, "_answer", lenient)

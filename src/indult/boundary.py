@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from indult.actions import Action
 from indult.canonical import canonical, digest_text
-from indult.critiques import Critique, fact
 from indult.decompose import Decompose, Part, decompose
 from indult.judgements import ENGINE, Judgement, Verdict
 from indult.policy import Bucket, Effect, Mode, Policy, Rule
@@ -21,6 +20,7 @@ from indult.prose import render
 
 if TYPE_CHECKING:
     from indult.approvals import Grant
+    from indult.critiques import Critique
     from indult.scopes import Scope
 
 __all__ = ["Boundary", "Brief"]
@@ -59,8 +59,7 @@ class Brief:
     steer: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Ruling:
+class _Ruling(NamedTuple):
     """What a set of rules comes to whenever it is the one that decides; made once per set and bucket."""
 
     group: int
@@ -226,7 +225,7 @@ class Boundary:
             return answer
         used.append((name, relied))
         by = ", ".join(f"`{grant}`" for grant in relied)
-        opened = replace(ruling, group=_ALLOWS, reason=f"opened by grant {by} under {_names(ruling.rules)}")
+        opened = ruling._replace(group=_ALLOWS, reason=f"opened by grant {by} under {_names(ruling.rules)}")
         return (opened, *answer[1:])
 
     def _answer(self, tool: str, target: Callable[[], str], action: Action, facts: Mapping[str, Any]) -> _Answer:
@@ -241,6 +240,8 @@ class Boundary:
             bucket.rulings.put(key, ruling)
         observed = _observe(bucket, tool, target, action, facts) if bucket.observed else ()
         if errors:
+            from indult.critiques import fact
+
             found = {name: fact(facts, name) for name, _ in ruling.paths}
             failed = any(at == group for at, _, _ in errors)
             return ruling, _messages(bucket, errors), failed, found, observed
