@@ -10,7 +10,6 @@ from indult.policy.model import DEFAULT, SCHEMA, Effect, Mode, Record, check_id,
 from indult.policy.patterns import KINDS, target_pattern, tool_pattern
 from indult.policy.reader import Document, Node
 from indult.policy.scalars import misleading
-from indult.signatures import parse_public_key
 
 __all__ = ["EXAMPLE_KEYS", "ONLY", "POLICY_KEYS", "RULE_KEYS", "UNAVAILABLE", "Convert", "nearest", "unavailable"]
 
@@ -158,6 +157,8 @@ def _approval(document: Document, node: Node) -> str:
 
 
 def _approvers(document: Document, node: Node) -> dict[str, str]:
+    from indult.signatures import parse_public_key
+
     found: dict[str, str] = {}
     holders: dict[str, str] = {}
     for name, key, value in document.pairs(node):

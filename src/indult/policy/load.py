@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from indult.canonical import MAX_BYTES
 from indult.cel import check
@@ -34,8 +33,7 @@ _MISSING: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Loaded:
+class Loaded(NamedTuple):
     """A policy with what its file says itself: the presets that it extends and the ids of its own rules."""
 
     policy: Policy

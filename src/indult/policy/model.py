@@ -37,7 +37,7 @@ __all__ = [
 
 _ID: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,99}", re.ASCII).fullmatch
 
-_FIELD: Final = re.compile(r"\{([^{}]*)\}")
+_FIELD: Final = r"\{([^{}]*)\}"
 
 TEMPLATE_FIELDS: Final = ("approver", "title", "change", "targets", "expires", "uses", "says")
 """What `says_opened` may name: the grant that opens, and the sentence that it opens."""
@@ -334,11 +334,11 @@ def check_template(text: str) -> None:
     Raises:
         PolicyError: The field is unknown, or a brace stands alone.
     """
-    for name in _FIELD.findall(text):
+    for name in re.findall(_FIELD, text):
         if name not in TEMPLATE_FIELDS:
             known = ", ".join(f"{{{field}}}" for field in TEMPLATE_FIELDS)
             raise PolicyError(f"unknown field `{{{name}}}`", hint=f"one of {known}")
-    if set(_FIELD.sub("", text)) & {"{", "}"}:
+    if set(re.sub(_FIELD, "", text)) & {"{", "}"}:
         raise PolicyError("a brace without its partner in the template", hint="braces stand around fields only")
 
 

@@ -21,7 +21,7 @@ SCALAR: Final = "text"
 
 _BREAK: Final = re.compile("\r\n|\r|\n")
 _EXCERPT: Final = 200
-_LOOKALIKE: Final = re.compile(r"[^\s,\[\]{}]+")
+_LOOKALIKE: Final = r"[^\s,\[\]{}]+"
 
 
 class Node:
@@ -281,7 +281,7 @@ def _check_event(document: Document, event: Any, kind: str) -> None:
     if event.anchor is None and getattr(event, "tag", None) is None:
         return
     rest = document.lines[line - 1][column - 1 :].strip()
-    shown = _LOOKALIKE.match(rest)
+    shown = re.match(_LOOKALIKE, rest)
     name = shown[0] if shown else rest
     if kind == "AliasEvent":
         raise document.error(line, column, f"`{name}` is an alias to YAML", hint=f'put a pattern in quotes: "{name}"')

@@ -141,7 +141,7 @@ def _units(node: Node, lines: list[str]) -> Iterator[tuple[int, int, int]]:
         quoted = node.style in ("'", '"')
         first, column = node.line, node.column - 1 + quoted
         end = (node.end_line, node.end_column - quoted)
-    unit = _UNITS.get(node.style, _SOLID)
+    unit = re.compile(_UNITS.get(node.style, _SOLID))
     for line in range(first, min(end[0], len(lines)) + 1):
         text = lines[line - 1][: end[1] - 1] if line == end[0] else lines[line - 1]
         for found in unit.finditer(text, column):
@@ -150,10 +150,10 @@ def _units(node: Node, lines: list[str]) -> Iterator[tuple[int, int, int]]:
         column = 0
 
 
-_SOLID: Final = re.compile(r"\S")
+_SOLID: Final = r"\S"
 _UNITS: Final = {
-    "'": re.compile(r"''|\S"),
-    '"': re.compile(r"\\(?:x.{2}|u.{4}|U.{8}|.|$)|\S"),
+    "'": r"''|\S",
+    '"': r"\\(?:x.{2}|u.{4}|U.{8}|.|$)|\S",
 }
 _BLANKS: Final = frozenset(["\\", "\\ ", "\\t", "\\\t", "\\n", "\\v", "\\f", "\\r", "\\N", "\\_", "\\L", "\\P"])
 
