@@ -5,6 +5,10 @@ from __future__ import annotations
 import os
 import sys
 import time
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -13,9 +17,9 @@ from indult.approvals import Choice, HumanDecision, RequestState, Standing, Via
 from indult.boundary import Boundary
 from indult.cli.frame import db_option, emit, json_option, policy_option, printable
 from indult.cli.showing import grant_line, moment, paragraphs, standing_data, standing_lines, unsigned_note
-from indult.errors import ApprovalError, UsageError
+from indult.errors import ApprovalError, BadSignature, UsageError
 from indult.gate import Requests
-from indult.gate.deciding import gone
+from indult.gate.deciding import check_decision
 from indult.ids import new_id
 from indult.ledger import open_ledger, utc_now
 from indult.policy import load_policy
@@ -24,6 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from indult.policy import Policy
+    from indult.scopes import Scope
+    from indult.signatures import Signer
 
 __all__ = ["by_option", "decide", "deciding", "os_user"]
 
@@ -35,6 +41,11 @@ _OPTIONS: Final = (
     click.option("--digest", metavar="SHA256", help="The digest of the request as you were shown it."),
     click.option("--seen", type=click.IntRange(min=0), help="The last decision you saw, as `indult show` gives it."),
     by_option,
+    click.option("--key-file", metavar="FILE", type=click.Path(path_type=Path), help="The private key to sign with."),
+    click.option(
+        "--passphrase-file", metavar="FILE", help="Where the passphrase of the key stands; `-` for the input."
+    ),
+    click.option("--agent", is_flag=True, help="Sign with the key that ssh-agent holds, and with no other."),
     db_option,
     policy_option,
     json_option,
@@ -66,6 +77,9 @@ def decide(
     seen: int | None,
     by: str | None,
     note: str,
+    key_file: Path | None,
+    passphrase_file: str | None,
+    agent: bool,
     db: str | None,
     policy: str,
     as_json: bool,
@@ -74,30 +88,89 @@ def decide(
 ) -> None:
     """Record one answer to one request, which is always named, and say what came of it."""
     law = load_policy(policy)
+    keys = _Keys(file=key_file, passphrase=passphrase_file, agent=agent)
+    keys.check(law)
     with open_ledger(db, create=False) as ledger:
         requests = Requests(ledger, law)
         shown = requests.standing(request)
-        by = by or os_user()
-        if choice is Choice.APPROVE and digest is None:
-            _ask(requests, shown, law, by, as_json=as_json)
+        now = utc_now()
         decision = HumanDecision(
             id=new_id("d", time.time_ns() // 1_000_000, os.urandom(10)),
             request=shown.request.id,
             choice=choice,
             digest=digest or shown.request.digest,
             seen=shown.seen if seen is None else seen,
-            by=by,
+            by=by or os_user(),
             via=Via.CLI,
-            at=(now := utc_now()),
+            at=now,
             uses=uses,
             expires_at=None if expires is None else moment(expires, now),
             note=note,
         )
+        _foresee(decision, shown, law)
+        if choice is Choice.APPROVE and digest is None:
+            _ask(requests, shown, law, decision.by, as_json=as_json)
+            decision = replace(decision, at=utc_now())
+        decision = keys.signed(decision, shown.request.scope, law)
         after = requests.decide(decision)
         if as_json:
-            emit(standing_data(after, law, paragraphs(_boundary(requests, after, law), after, by=by)))
+            emit(standing_data(after, law, paragraphs(_boundary(requests, after, law), after, by=decision.by)))
         else:
             click.echo("\n".join(_outcome(after, decision, law)))
+
+
+def _foresee(decision: HumanDecision, standing: Standing, policy: Policy) -> None:
+    """Refuse a decision that cannot count before anybody reads a request or types a passphrase for it.
+
+    Raises:
+        ApprovalError: The class says why; that it is not signed yet is no reason.
+    """
+    with suppress(BadSignature):
+        check_decision(decision, standing, policy, now=decision.at, verify=lambda key, payload, signature: True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Keys:
+    """Where the private key of whoever decides is, as the command line says."""
+
+    file: Path | None
+    passphrase: str | None
+    agent: bool
+
+    def check(self, policy: Policy) -> None:
+        """Refuse options that contradict each other, or that would do nothing.
+
+        Raises:
+            UsageError: They do.
+        """
+        if self.agent and (self.file is not None or self.passphrase is not None):
+            raise UsageError("`--agent` goes with neither `--key-file` nor `--passphrase-file`")
+        if not policy.approvers and (self.agent or self.file is not None or self.passphrase is not None):
+            raise UsageError(
+                "nothing is signed under a policy that declares no approvers", hint="indult approver add NAME"
+            )
+
+    def signed(self, decision: HumanDecision, scope: Scope, policy: Policy) -> HumanDecision:
+        """Return the decision with the signature of its approver, as it is where the policy declares none.
+
+        Raises:
+            ApprovalError: The private key is nowhere, or does not open.
+        """
+        line = policy.approvers.get(decision.by)
+        if line is None:
+            return decision
+        from indult.keys import find_signer, read_passphrase
+        from indult.signatures import parse_public_key
+        from indult.sshagent import AgentSigner, agent_keys
+
+        key = parse_public_key(line)
+        if self.agent:
+            if all(held.raw != key.raw for held in agent_keys()):
+                raise ApprovalError(f"ssh-agent does not hold {key.fingerprint}", hint="ssh-add -c FILE")
+            signer: Signer = AgentSigner(key)
+        else:
+            signer = find_signer(key, partial(read_passphrase, file=self.passphrase), key_file=self.file)
+        return replace(decision, signature=signer.sign(decision.payload(scope)))
 
 
 def _boundary(requests: Requests, standing: Standing, policy: Policy) -> Boundary:
@@ -110,15 +183,13 @@ def _ask(requests: Requests, standing: Standing, policy: Policy, by: str, *, as_
 
     Raises:
         UsageError: Nobody can be asked.
-        ApprovalError: The answer is no, or there is nothing left to answer.
+        ApprovalError: The answer is no.
     """
     if as_json or not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError(
             "without a terminal `approve` needs `--digest`",
             hint=f"read `indult show {standing.request.id}` and give the digest that it shows",
         )
-    if standing.state.closed:
-        raise gone(standing.request.id, standing)
     changes = paragraphs(_boundary(requests, standing, policy), standing, by=by)
     click.echo("\n".join(standing_lines(standing, policy, changes, utc_now())))
     if not click.confirm("Approve exactly this?"):
