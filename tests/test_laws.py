@@ -39,6 +39,7 @@ from indult import (
     Verdict,
 )
 from indult.errors import LedgerFull
+from indult.gate import Requests
 from indult.loop.run import Run
 from indult.policy import Bucket
 from indult.testing.cases import replay
@@ -171,9 +172,11 @@ def play(policy: Policy, script: list[Any], facts: dict[str, Any], ledger: Memor
     calls, executor = Calls(), Watched(effect="ledger")
     steps: list[Step] = []
     counting = Counting(script, calls)
+    ledger = ledger or MemoryLedger(clock=lambda: "2026-01-01T00:00:00.000000Z")
     loop = Loop(
         policy=policy,
-        ledger=ledger or MemoryLedger(clock=lambda: "2026-01-01T00:00:00.000000Z"),
+        ledger=ledger,
+        requests=numbered(ledger, policy),
         proposer=counting,
         executor=executor,
         verifier=counting,
@@ -192,6 +195,15 @@ def play(policy: Policy, script: list[Any], facts: dict[str, Any], ledger: Memor
         executor=executor,
         briefs=counting.maker.briefs,
     )
+
+
+def numbered(ledger: MemoryLedger, policy: Policy) -> Requests:
+    """Return requests with ids that count up, since time and randomness come in as data."""
+
+    def number() -> str:
+        return f"r_{sum(1 for _ in ledger.streams('request:')) + 1:04}"
+
+    return Requests(ledger, policy, clock=lambda: "2026-01-01T00:00:00.000000Z", new_id=number)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -289,15 +301,24 @@ def law_9(story: Story) -> None:
     """Counted where it happens: every figure of the stop line is the number of calls, and the identities hold."""
     played = play(story.policy, story.script, story.facts)
     evaluated = 0
-    answer = Boundary._answer
+    answer, opens = Boundary._answer, Boundary.opens
 
     def counted(self: Boundary, *given: Any) -> Any:
         nonlocal evaluated
         evaluated += 1
         return answer(self, *given)
 
+    def looked(self: Boundary, *given: Any) -> Any:
+        """To look whether a question would be worth an answer is not to judge an action."""
+        nonlocal evaluated
+        before = evaluated
+        found = opens(self, *given)
+        evaluated = before
+        return found
+
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Boundary, "_answer", counted)
+        patch.setattr(Boundary, "opens", looked)
         meter: Meter = played.run().meter
     unjudged = sum(step.judgement is None for step in played.steps)
     assert (played.calls.proposals, played.calls.reviews) == (meter.engine_calls, meter.reviews)

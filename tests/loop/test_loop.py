@@ -6,10 +6,25 @@ from typing import Any
 
 import pytest
 
-from indult import Action, Budget, Critique, Evidence, Ledger, Loop, Outcome, Proposal, Result, Status, Step, Usage
+from indult import (
+    Action,
+    Budget,
+    Critique,
+    Evidence,
+    Ledger,
+    Loop,
+    Outcome,
+    Policy,
+    Proposal,
+    Result,
+    Status,
+    Step,
+    Usage,
+)
 from indult import loads_policy as loads
 from indult.boundary import Brief
 from indult.errors import LedgerFull, RunError
+from indult.gate import Requests
 from indult.ledger import Draft
 from indult.loop import StopKind
 from indult.testing.fakes import RecordingExecutor, ScriptedProposer, StaticVerifier
@@ -39,18 +54,30 @@ def read(path: str = "a") -> Action:
 SEND = Action(tool="send", args={"to": "x"})
 
 
+def numbered(ledger: Ledger, policy: Policy) -> Requests:
+    """Return requests with ids that count up, so that two runs of the same kind write the same."""
+
+    def number() -> str:
+        return f"r_{sum(1 for _ in ledger.streams('request:')) + 1:04}"
+
+    return Requests(ledger, policy, clock=lambda: "2026-01-01T00:00:00.000000Z", new_id=number)
+
+
 class Setup:
     """A loop with fakes at its seams."""
 
     def __init__(self, script: list[Any], **changes: Any) -> None:
-        self.ledger: Ledger = changes.pop("ledger", None) or MemoryLedger()
+        self.ledger: Ledger = changes.pop("ledger", None) or MemoryLedger(clock=lambda: "2026-01-01T00:00:00.000000Z")
         self.maker = changes.pop("proposer", None) or ScriptedProposer(script)
         self.executor = changes.pop("executor", None) or RecordingExecutor(effect="ledger")
         self.verifier = changes.pop("verifier", None) or StaticVerifier()
         self.steps: list[Step] = []
+        policy = loads(changes.pop("law", LAW))
+        self.requests = numbered(self.ledger, policy)
         self.loop = Loop(
-            policy=loads(changes.pop("law", LAW)),
+            policy=policy,
             ledger=self.ledger,
+            requests=self.requests,
             proposer=self.maker,
             executor=self.executor,
             verifier=self.verifier,

@@ -101,7 +101,7 @@ FORGERIES = {
     "a verdict in the arguments": move(verdict="APPROVE"),
     "an unknown move": move(type="rm_rf"),
     "an understated intensity": move(type="visit", intensity=1),
-    "a true intensity in another type": move(intensity=2.0),
+    "a true intensity in another type": move(intensity="2"),
     "another tool": Action(tool="shell", args={}, actor="a_jordan"),
     "an unknown person": move(target="a_nobody"),
     "somebody else's name": Proposal(action=move(actor="a_theo", target="a_jordan")),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -12,7 +12,7 @@ from indult.canonical import canonical, copy_json
 from indult.errors import ApprovalError, LedgerConflict, ScopeError
 from indult.gate.requests import Requests
 from indult.judgements import Judgement, Verdict
-from indult.ledger import Body, Draft, Ledger, mask
+from indult.ledger import Body, Draft, Event, Ledger, mask
 from indult.ledger.masking import suspicious
 from indult.policy import DEFAULT, Policy, Record
 from indult.scopes import Scope
@@ -90,9 +90,7 @@ class Gate:
                 if last:
                     raise
                 continue
-            self.requests.note(events)
-            if self._over or settled.judgement.request is not None:
-                self.requests.sweep(self.subject)
+            self.appended(settled, events)
             return settled.judgement
         raise AssertionError("unreachable")
 
@@ -100,7 +98,7 @@ class Gate:
         """Return what follows from a judgement of the boundary in force, to be appended together with its record.
 
         An approval that relies on grants uses each of them once; an ask names the request that was put to a person.
-        Whoever appends it hands the events to `requests.note`, and judges again on a `LedgerConflict` that names
+        Whoever appends it hands the events to `appended`, and judges again on a `LedgerConflict` that names
         another stream than the caller's own.
 
         Raises:
@@ -113,6 +111,12 @@ class Gate:
         if judgement.verdict is Verdict.ASK_USER and judgement.enforced:
             return self._ask(action, facts, judgement)
         return Settled(judgement=judgement)
+
+    def appended(self, settled: Settled, events: Iterable[Event]) -> None:
+        """Take note of the events that a settled judgement was appended with, and tidy up what is over by time."""
+        self.requests.note(events)
+        if self._over or settled.judgement.request is not None:
+            self.requests.sweep(self.subject)
 
     def _ask(self, action: Action, facts: Mapping[str, Any], judgement: Judgement) -> Settled:
         try:

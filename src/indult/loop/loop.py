@@ -11,6 +11,7 @@ from typing import Any, Literal
 from indult.actions import Action
 from indult.budget import Budget, Meter
 from indult.errors import LedgerConflict, RunError
+from indult.gate import Requests
 from indult.ledger import Event, Ledger
 from indult.loop.protocols import Executor, Proposer, Verifier
 from indult.loop.run import Run, run_stream
@@ -41,7 +42,8 @@ class Loop:
     through over all runs of a memory.
 
     `on_ask: stop` ends a run that waits for a person at the end of a turn without progress; `continue` goes on.
-    `idempotent` names the tools that may safely run twice.
+    `idempotent` names the tools that may safely run twice. `requests` are those of the ledger, by default with the
+    system's clock.
     """
 
     policy: Policy
@@ -60,6 +62,7 @@ class Loop:
     stall_patience: int | None = 4
     on_ask: Literal["stop", "continue"] = "stop"
     idempotent: frozenset[str] = frozenset()
+    requests: Requests | None = None
     on_step: Callable[[Step], None] = lambda step: None
     clock: Callable[[], float] = monotonic
 
@@ -139,11 +142,10 @@ class Loop:
 
     async def _turns(self, state: Run) -> StopReason:
         """Take turns until there is a reason to stop."""
-        cursor = state.cursor
         stop = None if state.meter.engine_calls else self._stop_before(state)
         while stop is None:
-            while cursor.index < len(self.actors) and self._spent(state, within_turn=True) is None:
-                failed = await state.step(self.actors[cursor.index])
+            while state.cursor.index < len(self.actors) and self._spent(state, within_turn=True) is None:
+                failed = await state.step(self.actors[state.cursor.index])
                 if failed is not None:
                     return failed
             stop = self._stop_after(state)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Awaitable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from indult.actions import Action
@@ -12,8 +12,8 @@ from indult.boundary import Brief
 from indult.budget import Meter
 from indult.canonical import copy_json, parse_json
 from indult.critiques import Critique, steer
-from indult.errors import IndultError, InputError, LedgerError
-from indult.gate import Gate, preview
+from indult.errors import ApprovalError, IndultError, InputError, LedgerConflict, LedgerError
+from indult.gate import Gate, Settled, preview
 from indult.judgements import Verdict
 from indult.ledger import Body, Draft, Event
 from indult.loop.protocols import Evidence, Outcome, Proposal, Status
@@ -27,10 +27,23 @@ __all__ = ["Run", "run_stream"]
 
 T = TypeVar("T")
 
+_ATTEMPTS = 1000
+"""How often an action is judged again because somebody got ahead: so many mean a defect, and the run ends there."""
+
 
 def run_stream(run: str) -> str:
     """Return the name of the stream that keeps a run."""
     return f"run:{run}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Record:
+    """What the last event of a step keeps besides its place: fields, bodies, and what its judgement settles."""
+
+    kind: str
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    bodies: tuple[Body, ...] = ()
+    settled: Settled | None = None
 
 
 class Run:
@@ -47,20 +60,25 @@ class Run:
         self.cursor = cursor
         self.meter = meter
         self.version = version
-        self.gate = Gate(loop.policy, loop.ledger, self.stream)
+        self.gate = Gate(loop.policy, loop.ledger, self.stream, requests=loop.requests)
         self.started = loop.clock() - meter.seconds
         self._facts: str | None = None
 
-    def append(self, kind: str, data: Mapping[str, Any], bodies: tuple[Body, ...] = ()) -> Event:
-        """Write one event of this run, provided that nobody else did since its last.
+    def append(
+        self, kind: str, data: Mapping[str, Any], bodies: tuple[Body, ...] = (), settled: Settled | None = None
+    ) -> Event:
+        """Write one event of this run and what its judgement settles, provided that nobody else wrote since.
 
         Raises:
-            LedgerConflict: Another process writes to this run.
+            LedgerConflict: Another process writes to this run, or used or opened what the judgement relies on.
         """
         draft = Draft(stream=self.stream, kind=kind, data=dict(data), bodies=bodies)
-        (event,) = self.loop.ledger.append(draft, expect={self.stream: self.version})
-        self.version = event.version
-        return event
+        drafts, expect = (settled.drafts, settled.expect) if settled is not None else ((), {})
+        events = self.loop.ledger.append(*drafts, draft, expect={**expect, self.stream: self.version})
+        if settled is not None:
+            self.gate.appended(settled, events)
+        self.version = events[-1].version
+        return events[-1]
 
     async def step(self, actor: str) -> StopReason | None:
         """Let one actor propose, and take what it proposes through the gate, the world and the grader."""
@@ -80,23 +98,37 @@ class Run:
             refused=refused,
         )
         if proposal is None or proposal.action is None:
-            return self._close(step, brief, "step", {}, ())
-        return await self._perform(step, proposal.action, brief, facts)
+            return self._close(step, brief, _Record(kind="step"))
+        for attempt in range(_ATTEMPTS):
+            try:
+                return await self._perform(step, proposal.action, brief, facts)
+            except (LedgerConflict, ApprovalError):
+                # A grant was used up, or a request opened, since the gate looked: nothing has happened yet, so the
+                # action is judged again. Whoever else writes to this very run is another matter.
+                moved = self.loop.ledger.head(self.stream)[0] != self.version
+                if moved or step.event is not None or attempt == _ATTEMPTS - 1:
+                    raise
+        raise AssertionError("unreachable")
 
     async def _perform(self, step: Step, action: Action, brief: Brief, facts: Mapping[str, Any]) -> StopReason | None:
         """Judge a proposal, run what may run, and have it graded."""
         judgement = self.gate.review(action, facts, briefed=brief.digest)
         self.meter.gate_evaluations += judgement.evaluations
-        step.judgement = judgement
+        settled = self.gate.settle(action, facts, judgement)
+        step.judgement = settled.judgement
         permitted = judgement.permitted(action)
         rationale = step.proposal.rationale if step.proposal is not None else ""
-        record, bodies = self.gate.record(action, facts, judgement, {"rationale": rationale} if rationale else {})
+        extra = {"rationale": rationale} if rationale else {}
+        fields, bodies = self.gate.record(action, facts, settled.judgement, extra)
         if permitted is None or getattr(self.loop.executor, "effect", "outside") == "ledger":
             step.outcome = await self._execute(permitted, action)
-            return await self._grade(step, action, brief, "step", record, bodies)
-        self.append("intent", {**self._place(step, brief), **record}, bodies)
+            return await self._grade(step, action, brief, _Record("step", fields, bodies, settled))
+        reserved = [draft.data["reservation"] for draft in settled.drafts if draft.kind == "reserved"]
+        if reserved:
+            fields["reservations"] = reserved
+        self.append("intent", {**self._place(step, brief, self.cursor), **fields}, bodies, settled)
         step.outcome = await self._execute(permitted, action)
-        return await self._grade(step, action, brief, "close", _named(record), ())
+        return await self._grade(step, action, brief, _Record("close", _named(fields)))
 
     def open_intent(self) -> Event | None:
         """Return the intent of which nobody wrote how it ended, if there is one."""
@@ -128,9 +160,10 @@ class Run:
             judgement=judgement,
             outcome=outcome,
         )
+        record = _Record("close", _named(intent.data))
         if action is None:
-            return self._close(step, brief, "close", _named(intent.data), ())
-        return await self._grade(step, action, brief, "close", _named(intent.data), ())
+            return self._close(step, brief, record)
+        return await self._grade(step, action, brief, record)
 
     def content(self, event: Event) -> dict[str, Any]:
         """Return what the ledger still keeps of the action of an event; empty where nothing is."""
@@ -142,8 +175,10 @@ class Run:
         loop, ledger = self.loop, self.loop.ledger
         latest = ledger.latest(loop.memory, critique_key(actor))
         critique = Critique.from_dict(latest) if latest is not None else None
-        advised = steer(ledger.remembered(loop.memory, steer_key(actor)), facts, loop.ladder) if loop.ladder else None
-        return self.gate.boundary().brief(loop.task, critique, actor=actor, steer=advised)
+        boundary = self.gate.boundary()
+        kept = ledger.remembered(loop.memory, steer_key(actor)) if loop.ladder else ()
+        advised = steer(kept, facts, loop.ladder, boundary.opened)
+        return boundary.brief(loop.task, critique, actor=actor, steer=advised)
 
     async def _propose(self, brief: Brief) -> tuple[Proposal | None, str | None]:
         """Ask the maker; whatever it does wrong becomes a refused proposal."""
@@ -178,9 +213,7 @@ class Run:
             return Outcome(status=Status.FAILED, result=f"the executor returned a `{type(outcome).__name__}`")
         return outcome
 
-    async def _grade(
-        self, step: Step, action: Action, brief: Brief, kind: str, record: Mapping[str, Any], bodies: tuple[Body, ...]
-    ) -> StopReason | None:
+    async def _grade(self, step: Step, action: Action, brief: Brief, record: _Record) -> StopReason | None:
         """Have a step graded and written; a grader that fails ends the run, since nothing may pass ungraded."""
         assert step.judgement is not None
         assert step.outcome is not None
@@ -193,34 +226,45 @@ class Run:
         else:
             if isinstance(critique, Critique):
                 self.meter.tokens += critique.tokens
-                step.critique = critique
-                return self._close(step, brief, kind, record, bodies)
+                asked = (action.target(),) if step.judgement.request is not None else ()
+                step.critique = replace(critique, asked=asked) if asked else critique
+                return self._close(step, brief, record)
             failed = f"the verifier returned a `{type(critique).__name__}`, not a critique"
-        if kind == "close":
+        if record.kind == "close":
             # The effect is out in the world: its outcome is kept even though nobody graded it.
-            self._close(step, brief, kind, record, bodies)
+            self._close(step, brief, record)
         return StopReason(kind=StopKind.FAILED, detail=failed)
 
-    def _close(
-        self, step: Step, brief: Brief, kind: str, record: Mapping[str, Any], bodies: tuple[Body, ...]
-    ) -> StopReason | None:
+    def _close(self, step: Step, brief: Brief, record: _Record) -> StopReason | None:
         """Write a step as one event with all that it changes, and move on."""
         if step.refused is not None:
             step.critique = Critique(score=0, reason=f"proposal refused: {step.refused}")
-        cursor, outcome = self.cursor, step.outcome
-        cursor.index += 1
-        cursor.progressed |= outcome is not None and outcome.advanced
-        cursor.asked |= step.judgement is not None and step.judgement.verdict is Verdict.ASK_USER
-        data = {**self._place(step, brief), **record, **memory(self.loop.memory, step, opens_turn=cursor.index == 1)}
+        outcome, bodies, settled = step.outcome, record.bodies, record.settled
+        cursor = replace(
+            self.cursor,
+            index=self.cursor.index + 1,
+            progressed=self.cursor.progressed or (outcome is not None and outcome.advanced),
+            asked=self.cursor.asked or (step.judgement is not None and step.judgement.verdict is Verdict.ASK_USER),
+        )
+        changes = memory(self.loop.memory, step, opens_turn=cursor.index == 1)
+        data = {**self._place(step, brief, cursor), **record.fields, **changes}
         if outcome is not None and outcome.result is not None:
             result = preview({"result": _readable(outcome.result)})
             data["result"], bodies = {"body": result.digest}, (*bodies, result)
-        step.event = self.append(kind, data, bodies)
+        unused = outcome is not None and outcome.status is Status.NOT_STARTED
+        if unused and settled is not None:
+            # What never began uses nothing up, so what it would have used is not written at all.
+            settled = Settled(judgement=settled.judgement)
+        step.event = self.append(record.kind, data, bodies, settled)
+        self.cursor = cursor
+        if unused:
+            for reservation in record.fields.get("reservations", ()):
+                self.gate.requests.not_started(reservation, "the action is known not to have begun")
         self.loop.on_step(step)
         return None
 
-    def _place(self, step: Step, brief: Brief) -> dict[str, Any]:
-        data = step.fields(self.cursor, self.meter, brief)
+    def _place(self, step: Step, brief: Brief, cursor: Cursor) -> dict[str, Any]:
+        data = step.fields(cursor, self.meter, brief)
         if self.loop.budget.seconds is not None:
             data["seconds"] = round(self.meter.seconds, 3)
         return data
@@ -241,7 +285,7 @@ def _wrong(proposal: object, brief: Brief) -> str | None:
 
 def _named(record: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a close repeats of its intent."""
-    return {name: record[name] for name in ("tool", "action", "judgement")}
+    return {name: record[name] for name in ("tool", "action", "judgement", "reservations") if name in record}
 
 
 def _readable(result: object) -> Any:

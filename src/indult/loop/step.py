@@ -149,6 +149,8 @@ def memory(scope: str, step: Step, *, opens_turn: bool) -> dict[str, Any]:
     if critique is not None:
         changes["latest"] = {scope: {critique_key(step.actor): critique.to_dict()}}
         if critique.advice is not None and critique.advice.rung is not None:
-            kept = {"rung": critique.advice.rung, "read": dict(critique.advice.read)}
+            kept: dict[str, Any] = {"rung": critique.advice.rung, "read": dict(critique.advice.read)}
+            if critique.asked:
+                kept["asked"] = list(critique.asked)
             changes["keep"] = {scope: {steer_key(step.actor): kept}}
     return changes
