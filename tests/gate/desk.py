@@ -8,12 +8,16 @@ from datetime import datetime, timedelta
 from itertools import count
 from typing import Any
 
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+
 from indult import Action, Boundary, Gate, Policy, loads_policy
 from indult.approvals import Choice, HumanDecision, Standing, Verify, Via
 from indult.gate import Requests
 from indult.gate.marks import Mark
 from indult.ledger import Ledger
 from indult.scopes import Scope
+from indult.signatures import signature_text
 from indult.testing.memory import MemoryLedger
 
 SUBJECT = "run:1"
@@ -150,3 +154,36 @@ class Desk:
     def approved(self, action: Action | None = None, **options: Any) -> Standing:
         """Open a request and approve it."""
         return self.decide(self.ask(action, **options))
+
+
+class Person:
+    """Somebody with a key."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.key = Ed25519PrivateKey.generate()
+
+    @property
+    def line(self) -> str:
+        """Return the line of the public key, as OpenSSH writes it."""
+        return self.key.public_key().public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH).decode()
+
+    def sign(self, decision: HumanDecision, scope: Scope) -> HumanDecision:
+        """Return the decision with this person's signature."""
+        return replace(decision, signature=signature_text(self.key.sign(decision.payload(scope))))
+
+
+def strict(*people: Person) -> Policy:
+    """Return the policy whose approvers are these people: nobody else's answer counts, and none without a signature."""
+    return loads_policy(LAW + STRICT + "".join(f"  {person.name}: {person.line}\n" for person in people))
+
+
+def strict_desk(*people: Person, **options: Any) -> Desk:
+    """Return a desk under that policy, whose decisions are signed by whom they are made by."""
+    by_name = {person.name: person for person in people}
+
+    def sign(decision: HumanDecision, scope: Scope) -> HumanDecision:
+        person = by_name.get(decision.by)
+        return decision if person is None else person.sign(decision, scope)
+
+    return Desk(policy=strict(*people), sign=sign, **options)
