@@ -1,10 +1,15 @@
 from __future__ import annotations
 
+import json
+import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from indult.approvals import ApprovalRequest, HumanDecision, RequestState
 from indult.cli.deciding import os_user
+from indult.errors import ApprovalError
 
 if TYPE_CHECKING:
     from tests.cli.conftest import Office
@@ -167,3 +172,28 @@ class TestRefused:
         assert (1, "") == (ran.exit_code, ran.stdout)
         assert message in ran.stderr
         assert before == office("log", "--limit", "0", "--json").stdout
+
+
+PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "approvals.md").read_text(encoding="utf-8")
+
+
+def test_every_refusal_is_documented() -> None:
+    """Each class of refusal stands in the reference, with what to do about it."""
+    assert [] == [kind.__name__ for kind in ApprovalError.__subclasses__() if f"| `{kind.__name__}` |" not in PAGE]
+
+
+def test_every_state_is_documented() -> None:
+    """Each state of a request stands in the reference."""
+    assert [] == [state for state in RequestState if f"| `{state}` |" not in PAGE]
+
+
+def test_records_are_documented(office: Office) -> None:
+    """The records of the reference can be read, and have the keys of those that are written."""
+    request, decision, grant = (json.loads(text) for text in re.findall(r"```json\n(.*?)```", PAGE, flags=re.DOTALL))
+    office.approve(row := office.ask())
+    shown = office.show(row["id"])
+
+    assert request == ApprovalRequest.from_dict(request).to_dict()
+    assert decision == HumanDecision.from_dict(decision).to_dict()
+    assert [*grant] == [*shown["grant"]]
+    assert [] == [key for key in shown if f"`{key}`" not in PAGE.partition("## JSON of the verbs")[2]]
