@@ -148,8 +148,12 @@ class Boundary:
         *,
         actor: str = "agent",
         steer: str | None = None,
+        guidance: str = "",
     ) -> Brief:
-        """Render what a proposer may read: the caller's task apart, the boundary, and the latest critique."""
+        """Render what a proposer may read: the caller's task apart, the boundary, the latest critique.
+
+        `guidance` is what a person answered to the actor's last question, quoted like the task.
+        """
         injected = critique.reason if critique is not None and not critique.void(self.opened) else ""
         blocks = []
         if task:
@@ -157,6 +161,8 @@ class Boundary:
         blocks.append(self.text())
         if injected:
             blocks.append("Last critique:\n" + _quote(injected))
+        if guidance:
+            blocks.append("A person answered:\n" + _quote(guidance))
         if steer is not None:
             blocks.append(f"Advised now: `{steer}` or gentler.")
         return Brief(

@@ -39,8 +39,8 @@ class Advice:
 class Critique:
     """A grade from 0 to 1 with its axes, its reason and, where the gate pushed back, advice.
 
-    `asked` are the targets that the gate asked a person about, filled in by the loop: once live grants open them, the
-    critique is void and no brief repeats it.
+    `asked` are the targets that the gate asked a person about and `request` is the question, both filled in by the loop:
+    once live grants open them, the critique is void and no brief repeats it.
 
     Raises:
         InputError: The score or an axis is not a number from 0 to 1 (NaN is not).
@@ -52,6 +52,7 @@ class Critique:
     advice: Advice | None = None
     tokens: int = 0
     asked: tuple[str, ...] = ()
+    request: str | None = None
 
     def __post_init__(self) -> None:
         """Refuse grades that mean nothing."""
@@ -66,6 +67,8 @@ class Critique:
             shown["advice"] = self.advice.to_dict()
         if self.asked:
             shown["asked"] = list(self.asked)
+        if self.request is not None:
+            shown["request"] = self.request
         return shown
 
     @classmethod
@@ -73,7 +76,14 @@ class Critique:
         """Read what `to_dict` wrote."""
         advice = Advice.from_dict(data["advice"]) if "advice" in data else None
         asked = tuple(data.get("asked", ()))
-        return cls(score=data["score"], axes=data["axes"], reason=data["reason"], advice=advice, asked=asked)
+        return cls(
+            score=data["score"],
+            axes=data["axes"],
+            reason=data["reason"],
+            advice=advice,
+            asked=asked,
+            request=data.get("request"),
+        )
 
     def void(self, opened: Container[str]) -> bool:
         """Tell whether live grants have opened all that this critique is about."""

@@ -12,10 +12,11 @@ from typing import Any, Final
 import click
 
 from indult.cli.frame import db_option, emit, json_option
+from indult.gate import Requests
 from indult.ids import new_id
 from indult.ledger import open_ledger
-from indult.loop import Result, Step, StopKind
-from indult.worlds.mixer import Mixer, MixerOptions
+from indult.loop import Result, Step, StopKind, run_stream
+from indult.worlds.mixer import Mixer, MixerOptions, mixer_policy
 from indult.worlds.mixer.show import metrics, step_lines, step_row, stop_lines
 
 __all__ = ["command", "exit_code", "play"]
@@ -36,6 +37,13 @@ _LONG: Final = 500
 )
 @click.option(
     "--stall-patience", type=int, default=4, show_default=True, help="Turns without progress before it stops."
+)
+@click.option(
+    "--on-ask",
+    type=click.Choice(["continue", "stop"]),
+    default="continue",
+    show_default=True,
+    help="Go on without an answer, or stop after a turn in which asking was all that happened.",
 )
 @click.option("--seed", type=int, default=7, show_default=True, help="Seed of who is near.")
 @click.option("--agents", type=int, default=5, show_default=True, help="How many personas; more than 5 are made up.")
@@ -70,7 +78,7 @@ def play(world: Mixer, start: Callable[[Callable[[Step], None]], Any], *, as_jso
             {"stop": result.stop.to_dict(), "metrics": metrics(result.meter), "bonds": world.bonds(), "run": result.run}
         )
     else:
-        click.echo("\n".join(["", *_bond_lines(world), *stop_lines(result)]))
+        click.echo("\n".join(["", *_bond_lines(world), *_waiting_lines(world, result), *stop_lines(result)]))
     return exit_code(result)
 
 
@@ -88,6 +96,17 @@ def _print_step(step: Step) -> None:
     if step.event is not None and step.event.data["cursor"]["index"] == 1:
         click.echo(f"{'' if step.turn == 1 else chr(10)}Turn {step.turn}")
     click.echo("\n".join(step_lines(step_row(step))))
+
+
+def _waiting_lines(world: Mixer, result: Result) -> list[str]:
+    """Return the requests that a run waits for, if it does."""
+    if result.stop.kind is not StopKind.AWAITING_APPROVAL:
+        return []
+    waiting = Requests(world.ledger, mixer_policy()).pending(run_stream(result.run))
+    return [
+        f"waiting: {one.request.id} ({one.request.requested_by}): {' '.join(one.request.scope.words())}"
+        for one in waiting
+    ]
 
 
 def _bond_lines(world: Mixer) -> list[str]:

@@ -178,7 +178,16 @@ class Run:
         boundary = self.gate.boundary()
         kept = ledger.remembered(loop.memory, steer_key(actor)) if loop.ladder else ()
         advised = steer(kept, facts, loop.ladder, boundary.opened)
-        return boundary.brief(loop.task, critique, actor=actor, steer=advised)
+        guidance = self._guidance(critique.request) if critique is not None and critique.request else ""
+        return boundary.brief(loop.task, critique, actor=actor, steer=advised, guidance=guidance)
+
+    def _guidance(self, request: str) -> str:
+        """Return what a person answered to an actor's last question, in words, if anybody wrote any."""
+        try:
+            answered = [one for one in self.gate.requests.standing(request).decisions if one.note]
+        except ApprovalError:
+            return ""  # what is damaged opens nothing and guides nobody; `indult log verify` tells of it
+        return f"{answered[-1].by} chose to {answered[-1].choice}: {answered[-1].note}" if answered else ""
 
     async def _propose(self, brief: Brief) -> tuple[Proposal | None, str | None]:
         """Ask the maker; whatever it does wrong becomes a refused proposal."""
@@ -226,8 +235,9 @@ class Run:
         else:
             if isinstance(critique, Critique):
                 self.meter.tokens += critique.tokens
-                asked = (action.target(),) if step.judgement.request is not None else ()
-                step.critique = replace(critique, asked=asked) if asked else critique
+                request = step.judgement.request
+                asked = (action.target(),) if request is not None else ()
+                step.critique = replace(critique, asked=asked, request=request) if asked else critique
                 return self._close(step, brief, record)
             failed = f"the verifier returned a `{type(critique).__name__}`, not a critique"
         if record.kind == "close":

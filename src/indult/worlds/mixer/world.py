@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from importlib.resources import files
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from indult.actions import Action
 from indult.budget import Budget
@@ -28,6 +28,8 @@ _LADDER: Final = tuple(MOVES)
 class MixerOptions:
     """What a run of the mixer can be told; the defaults are those of the worked example.
 
+    With `on_ask: stop` a run waits for a person at the end of a turn that got nobody on, and is resumed afterwards.
+
     Raises:
         WorldError: The goal is no stage, a blocked id is nobody's, or there are fewer than two agents.
     """
@@ -41,6 +43,7 @@ class MixerOptions:
     stall_patience: int = 4
     seed: int = 7
     agents: int = 5
+    on_ask: Literal["stop", "continue"] = "continue"
 
     def __post_init__(self) -> None:
         """Refuse names that the world does not know."""
@@ -97,7 +100,7 @@ class Mixer:
             memory=_MEMORY,
             budget=Budget(turns=options.max_turns, engine_calls=options.max_engine_calls),
             stall_patience=options.stall_patience,
-            on_ask="continue",
+            on_ask=options.on_ask,
             on_step=on_step,
         )
 
