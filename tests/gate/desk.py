@@ -174,8 +174,12 @@ class Person:
 
 
 def strict(*people: Person) -> Policy:
-    """Return the policy whose approvers are these people: nobody else's answer counts, and none without a signature."""
-    return loads_policy(LAW + STRICT + "".join(f"  {person.name}: {person.line}\n" for person in people))
+    """Return the policy whose approvers are these people: nobody else's answer counts, and none without a signature.
+
+    One person has a deputy, since some of its rules take two.
+    """
+    declared = people if len(people) > 1 else (*people, Person("deputy"))
+    return loads_policy(LAW + STRICT + "".join(f"  {person.name}: {person.line}\n" for person in declared))
 
 
 def strict_desk(*people: Person, **options: Any) -> Desk:

@@ -105,7 +105,8 @@ class Gate:
             ApprovalError: A grant that the judgement relies on is not live any more.
         """
         if judgement.verdict is Verdict.APPROVE and judgement.grants:
-            drafts, expect = self.requests.reserve(judgement.grants, action=action, by=action.actor)
+            relied = [grant for grant in self._boundary.grants if grant.id in judgement.grants]
+            drafts, expect = self.requests.reserve(relied, action=action, by=action.actor)
             return Settled(judgement=judgement, drafts=tuple(drafts), expect=expect)
         # Under `mode: observe` nothing waits for an answer, so nobody is asked.
         if judgement.verdict is Verdict.ASK_USER and judgement.enforced:

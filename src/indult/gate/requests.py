@@ -252,8 +252,8 @@ class Requests:
 
         return self._again(attempt)
 
-    def reserve(self, grants: Iterable[str], *, action: Action, by: str) -> tuple[list[Draft], dict[str, int]]:
-        """Return what uses each of these grants once, to be appended in the transaction of the judgement.
+    def reserve(self, grants: Iterable[Grant | str], *, action: Action, by: str) -> tuple[list[Draft], dict[str, int]]:
+        """Return what uses each of these grants, or ids of grants, once, to be appended together with the judgement.
 
         The append must name the versions that are returned with the drafts, and hand its events to `note`. Where it
         meets a `LedgerConflict` somebody was quicker: the action has to be judged again.
@@ -264,8 +264,11 @@ class Requests:
         now = self._records.now()
         drafts: list[Draft] = []
         expect: dict[str, int] = {}
-        for grant in sorted(set(grants)):
-            folded = self._of_grant(grant, now)
+        named = {
+            one if isinstance(one, str) else one.id: None if isinstance(one, str) else one.request for one in grants
+        }
+        for grant, request in sorted(named.items()):
+            folded = self._of_grant(grant, now, request)
             found = folded.standing
             if found.grant is None or found.grant.id != grant:
                 raise gone(grant, found)
@@ -377,9 +380,9 @@ class Requests:
         self.note(self.ledger.append(draft, expect={draft.stream: version}))
         return self.standing(folded.standing.request.id)
 
-    def _of_grant(self, grant: str, now: str) -> Folded:
-        """Fold the request behind a grant."""
-        request = self._request_of(grant)
+    def _of_grant(self, grant: str, now: str, request: str | None = None) -> Folded:
+        """Fold the request behind a grant, `request` if it is known."""
+        request = request or self._request_of(grant)
         if request is None:
             raise UnknownRequest(f"there is no grant `{grant}`", hint="`indult grants` lists those that are live")
         folded = self._records.fold(request, now)
