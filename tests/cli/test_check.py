@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -164,6 +166,18 @@ class TestBadInput:
 
         assert 3 == ran.exit_code
         assert f"{path}:4:" in ran.stderr
+
+
+def test_a_plain_check_loads_no_ledger(law: str) -> None:
+    """Without a subject nothing of the ledger or of approvals is imported, so that a check stays quick."""
+    code = (
+        "import sys; from indult.cli import main; main(sys.argv[1:]);"
+        " print([name for name in ('sqlite3', 'indult.ledger', 'indult.gate', 'asyncio') if name in sys.modules])"
+    )
+    args = ["check", '{"tool": "send"}', "--policy", law, "--facts", FACTS]
+    done = subprocess.run([sys.executable, "-c", code, *args], capture_output=True, text=True, check=True)
+
+    assert "[]" == done.stdout.splitlines()[-1]
 
 
 class TestSubject:

@@ -71,11 +71,30 @@ class TestApprove:
         assert row["digest"] not in ran.stderr
         assert "open" == office.show(row["id"])["state"]
 
+    def test_an_answer_in_between_is_not_overruled_unseen(self, office: Office) -> None:
+        """With a digest alone nobody was seen to answer; `--seen` says that somebody was."""
+        row = office.ask()
+        office("discuss", row["id"], "--note", "hm", "--by", "eve")
+        refused = office.approve(row)
+        seen = office.show(row["id"])["seen"]
+
+        assert f"was decided on at version {seen}, after the version 0 that" in refused.stderr
+        assert f"  seen       {seen}\n" in office("show", row["id"]).stdout
+        assert 0 == office.approve(row, "--seen", str(seen)).exit_code
+
     def test_needs_an_id(self, office: Office) -> None:
         """There is no approving of whatever is newest."""
         office.ask()
 
         assert "missing argument `ID`" in office("approve").stderr
+
+
+def test_a_user_without_a_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A user whom the system does not name is called by number, whatever the environment says."""
+    monkeypatch.setattr("os.getuid", lambda: 4_000_000_001)
+    monkeypatch.setenv("LOGNAME", "ada")
+
+    assert "uid-4000000001" == os_user()
 
 
 class TestOtherAnswers:
@@ -137,7 +156,34 @@ def _own(office: Office) -> list[str]:
 def _overtaken(office: Office) -> list[str]:
     row = office.ask()
     office("reject", row["id"], "--by", "eve")
-    return ["approve", row["id"], "--digest", row["digest"], "--seen", "0"]
+    return ["approve", row["id"], "--digest", row["digest"]]
+
+
+def _in_use(office: Office) -> list[str]:
+    office.approve(row := office.ask("--uses", "2", "--expires", "1h"))
+    office("check", SEND, "--subject", "s")
+    return ["reject", row["id"]]
+
+
+def _wide(office: Office) -> list[str]:
+    row = office.ask()
+    return ["approve", row["id"], "--digest", row["digest"], "--uses", "2"]
+
+
+def _late(office: Office) -> list[str]:
+    row = office.ask("--expires", "1h")
+    return ["approve", row["id"], "--digest", row["digest"], "--expires", "2h"]
+
+
+def _twice(office: Office) -> list[str]:
+    office.approve(row := office.ask())
+    grant = office.show(row["id"])["grant"]["id"]
+    office("revoke", grant)
+    return ["revoke", grant]
+
+
+def _secret(office: Office) -> list[str]:
+    return ["reject", office.ask()["id"], "--note", "password=hunter2hunter2"]
 
 
 def _long(office: Office) -> list[str]:
@@ -159,6 +205,11 @@ class TestRefused:
             (_used, "is used up"),
             (_own, "`max` asked for this and cannot answer it"),
             (_overtaken, "was decided on at version 2, after the version 0 that `"),
+            (_in_use, "is decided, and its grant in use"),
+            (_wide, "offers 1 uses, not 2"),
+            (_late, "offers no time after"),
+            (_twice, "was taken back"),
+            (_secret, "the decision holds what looks like a secret"),
             (_long, "the note is 4001 characters long, at most 4000"),
             (_nameless, "the approver holds U+202E"),
         ],

@@ -63,6 +63,13 @@ class TestAsking:
         assert ["superseded", "open", "open"] == [office.show(row["id"])["state"] for row in (old, other, new)]
         assert new["id"] == office.show(old["id"])["superseded_by"]
 
+    def test_the_same_question_is_asked_once(self, office: Office) -> None:
+        """Asking exactly the same again finds the request that is open; saying more is another question."""
+        first, again, other = office.ask(), office.ask(), office.ask("--question", "Please?")
+
+        assert first["id"] == again["id"]
+        assert first["id"] == other["request"]["supersedes"]
+
     def test_reads_standard_input(self, office: Office) -> None:
         """The action may come on standard input."""
         assert 4 == office("request", "-", "--subject", "s", stdin=SEND).exit_code

@@ -110,6 +110,17 @@ class TestWatch:
         assert ("", "") == watcher.communicate(timeout=10)
         assert 0 == watcher.returncode
 
+    def test_waits_for_a_ledger_that_is_not_there_yet(
+        self, office: Office, watch: Callable[..., subprocess.Popen[str]]
+    ) -> None:
+        """Whoever watches first makes the ledger that others will write."""
+        watcher = watch("--json")
+        while not (office.folder / "ledger.db").exists():
+            assert watcher.poll() is None
+        row = office.ask()
+
+        assert row["id"] == json.loads(next_line(watcher))["id"]
+
     def test_tells_it_to_a_person(self, office: Office, watch: Callable[..., subprocess.Popen[str]]) -> None:
         """As text, an answer is one line with who gave it and what was said."""
         row = office.ask()

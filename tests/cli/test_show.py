@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
@@ -60,6 +62,38 @@ class TestShow:
         assert {"before": [], "after": []} == office.show(row["id"])["brief"]
         assert "superseded by r_" in text
         assert "the brief with" not in text
+
+    def test_says_that_the_policy_changed(self, office: Office) -> None:
+        """A request from before a change of the policy says so: its paragraphs are those of the policy now."""
+        row = office.ask()
+        assert "another one now" not in office("show", row["id"]).stdout
+        law = office.folder / "indult.yaml"
+        law.write_text(law.read_text(encoding="utf-8").replace("Sending needs", "Mail needs"), encoding="utf-8")
+
+        assert "  policy     another one now than when this was asked\n" in office("show", row["id"]).stdout
+        assert ["Mail needs a person."] == office.show(row["id"])["brief"]["before"]
+
+    def test_a_damaged_record_opens_nothing(self, office: Office) -> None:
+        """What somebody wrote into a record is refused by `show` and named in the lists, which show the rest."""
+        bad, good = office.ask(), office.ask(subject="t")
+        with closing(sqlite3.connect(office.folder / "ledger.db")) as db:
+            for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
+                db.execute(f"DROP TRIGGER {name}")
+            db.execute(
+                "UPDATE events SET data = replace(data, 'one call', '\x1b[2Jone call') WHERE stream = ?",
+                (f"request:{bad['id']}",),
+            )
+            db.commit()
+        ran = office("show", bad["id"])
+
+        assert (1, "") == (ran.exit_code, ran.stdout)
+        assert f"event 1 of request `{bad['id']}` is not what its chain says" in ran.stderr
+        for verb in (["requests"], ["requests", "--all"]):
+            ran = office(*verb)
+            assert (1, True) == (ran.exit_code, ran.stdout.replace("\n", "").isprintable())
+            assert f"damaged: event 1 of request `{bad['id']}` is not what its chain says" in ran.stdout
+            assert good["id"] in ran.stdout
+        assert 1 == sum("error" in row for row in office("requests", "--json").json)
 
     def test_says_that_something_is_hidden(self, office: Office) -> None:
         """A call with what looks like a secret is shown without it, and says so."""

@@ -155,5 +155,6 @@ def test_two_approvers(office: Office, ada: Path) -> None:
     assert "1 of 2 approvals: nothing is opened yet" == first.stdout.splitlines()[1]
     assert f"{row['id']}  open, 1 of 2 approvals" == office("show", row["id"]).stdout.splitlines()[0]
     assert [] == office("grants", "--json").json
-    second = office.approve(row, "--by", "max", "--passphrase-file", str(ada), "--json")
+    seen = str(office.show(row["id"])["seen"])
+    second = office.approve(row, "--seen", seen, "--by", "max", "--passphrase-file", str(ada), "--json")
     assert ("approved", ["ada", "max"]) == (second.json[0]["state"], second.json[0]["approved_by"])

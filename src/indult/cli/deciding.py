@@ -39,7 +39,11 @@ by_option = click.option("--by", metavar="NAME", help="Who decides; by default t
 _OPTIONS: Final = (
     click.argument("request", metavar="ID"),
     click.option("--digest", metavar="SHA256", help="The digest of the request as you were shown it."),
-    click.option("--seen", type=click.IntRange(min=0), help="The last decision you saw, as `indult show` gives it."),
+    click.option(
+        "--seen",
+        type=click.IntRange(min=0),
+        help="The last answer you saw, as `indult show` gives it; with `--digest` 0, none, unless you say so.",
+    ),
     by_option,
     click.option("--key-file", metavar="FILE", type=click.Path(path_type=Path), help="The private key to sign with."),
     click.option(
@@ -99,7 +103,7 @@ def decide(
             request=shown.request.id,
             choice=choice,
             digest=digest or shown.request.digest,
-            seen=shown.seen if seen is None else seen,
+            seen=_seen(seen, digest, shown),
             by=by or os_user(),
             via=Via.CLI,
             at=now,
@@ -117,6 +121,17 @@ def decide(
             emit(standing_data(after, law, paragraphs(_boundary(requests, after, law), after, by=decision.by)))
         else:
             click.echo("\n".join(_outcome(after, decision, law)))
+
+
+def _seen(given: int | None, digest: str | None, standing: Standing) -> int:
+    """Return the version of the last decision that the decider saw.
+
+    Whoever names a digest was shown the request elsewhere, nobody knows when: unless they say more, that was before
+    anybody answered, and an answer since then is not overruled unseen.
+    """
+    if given is not None:
+        return given
+    return standing.seen if digest is None else 0
 
 
 def _foresee(decision: HumanDecision, standing: Standing, policy: Policy) -> None:

@@ -53,7 +53,7 @@ def command(
 ) -> int | None:
     """Print one line per request."""
     damaged = 0
-    with reading(db, policy) as (ledger, requests, law):
+    with reading(db, policy, create=watch) as (ledger, requests, law):
         view = _View(requests=requests, policy=law, subject=subject, as_json=as_json)
         after = _end(ledger)
         if everything:

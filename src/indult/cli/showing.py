@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
@@ -13,7 +13,7 @@ import click
 from indult.approvals import Choice, Grant, HumanDecision, RequestState, Standing, Via
 from indult.canonical import canonical
 from indult.cli.frame import emit, printable
-from indult.errors import IndultError, UsageError
+from indult.errors import IndultError, LedgerReadOnly, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -50,13 +50,16 @@ _HIDDEN: Final = "what looks like a secret is neither kept nor shown: approve on
 
 
 @contextmanager
-def reading(db: str | None, policy: str) -> Iterator[tuple[Ledger, Requests, Policy]]:
-    """Open the requests of a ledger to read them."""
+def reading(db: str | None, policy: str, *, create: bool = False) -> Iterator[tuple[Ledger, Requests, Policy]]:
+    """Open the requests of a ledger to read them; with `create`, make the ledger where none is."""
     from indult.gate import Requests
     from indult.ledger import open_ledger
     from indult.policy import load_policy
 
     law = load_policy(policy)
+    if create:
+        with suppress(LedgerReadOnly):
+            open_ledger(db).close()
     with open_ledger(db, read_only=True) as ledger:
         yield ledger, Requests(ledger, law), law
 
@@ -226,7 +229,10 @@ def standing_lines(standing: Standing, policy: Policy, changes: Paragraphs, now:
         yield from _field("void", line)
     if standing.grant is not None:
         yield from _field("grant", grant_line(standing.grant))
+    if request.policy != policy.digest:
+        yield from _field("policy", "another one now than when this was asked")
     yield from _field("digest", request.digest)
+    yield from _field("seen", str(standing.seen))
     if not standing.state.closed:
         yield from _paragraph_lines(changes)
         yield from (printable(line) for line in unsigned_note(policy))
