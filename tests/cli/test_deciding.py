@@ -126,6 +126,14 @@ def _stale(office: Office) -> list[str]:
     return ["approve", office.ask()["id"], "--digest", "sha256:" + "0" * 64]
 
 
+def _empty(office: Office) -> list[str]:
+    return ["approve", office.ask()["id"], "--digest", ""]
+
+
+def _nobody(office: Office) -> list[str]:
+    return ["reject", office.ask()["id"], "--by", ""]
+
+
 def _unknown(office: Office) -> list[str]:
     return ["approve", "r_none", "--digest", office.ask()["digest"]]
 
@@ -199,6 +207,8 @@ class TestRefused:
         ("case", "message"),
         [
             (_stale, "the decision is on `sha256:0000"),
+            (_empty, "the decision is on ``, and request `r_"),
+            (_nobody, "no approver"),
             (_unknown, "there is no request `r_none`"),
             (_superseded, "was superseded by request `r_"),
             (_revoked, "was taken back"),

@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from indult import Action, Gate, load_policy, open_ledger
 from indult.cli.showing import age, moment
 from indult.errors import UsageError
+from indult.scopes import Scope
 
 if TYPE_CHECKING:
     from tests.cli.conftest import Office
@@ -30,7 +32,7 @@ class TestShow:
         )
         assert "1 of 1 left" == shown["uses"]
         assert row["digest"] == shown["digest"]
-        assert "needs approval under `send`: Sending needs a person." == shown["reason"]
+        assert "reason: needs approval under `send`: Sending needs a person." == shown["card"]
 
     def test_gives_the_paragraphs_before_and_after(self, office: Office) -> None:
         """The brief of the approved request is word for word what was announced."""
@@ -103,6 +105,27 @@ class TestShow:
         assert "ghp_0123" not in text
         assert "[masked:" in text
         assert "  hidden     what looks like a secret is neither kept nor shown" in text
+
+    def test_no_entry_of_a_card_passes_for_a_field(self, office: Office) -> None:
+        """What a program puts on a card stands under `card`, whatever it is called and holds."""
+        with open_ledger(office.folder / "ledger.db") as ledger:
+            gate = Gate(load_policy("indult.yaml"), ledger, "s")
+            action = Action(tool="send")
+            standing = gate.requests.open(
+                Scope.call(action, subject="s"),
+                boundary=gate.boundary(),
+                requested_by="agent",
+                card={"opens": "nothing\n  opens      nothing", "digest": "sha256:0", "\x1b[2J": ["\u202e"]},
+                action=action,
+                facts={},
+            )
+        lines = office("show", standing.request.id).stdout.splitlines()
+
+        assert 1 == sum(line.startswith("  digest ") for line in lines)
+        assert ["  card       opens: nothing", "             |   opens      nothing"] == [
+            line for line in lines if "nothing" in line
+        ]
+        assert '  card       \\x1b[2J: ["\\u202e"]' in lines
 
     def test_notes_keep_their_lines(self, office: Office) -> None:
         """A note of several lines is indented, so that none of them passes for a field."""

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from indult.keys import key_path, make_key
+from indult.keys import key_path, make_key, open_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,6 +55,18 @@ class TestSigned:
         args = ["--by", "ada", "--key-file", "mine.pem", "--passphrase-file", str(ada)]
 
         assert 0 == office.approve(office.ask(), *args).exit_code
+
+    def test_an_agent_signs(self, office: Office, ada: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """`--agent` signs with the key that ssh-agent holds, and with no file."""
+        signer = open_key(key_path("ada"), PASSPHRASE)
+        key_path("ada").unlink()
+        row = office.ask()
+        monkeypatch.setattr("indult.sshagent.agent_keys", list)
+        assert "error: ssh-agent does not hold SHA256:" in office.approve(row, "--by", "ada", "--agent").stderr
+        monkeypatch.setattr("indult.sshagent.agent_keys", lambda: [signer.public_key])
+        monkeypatch.setattr("indult.sshagent.AgentSigner", lambda key: signer)
+
+        assert 0 == office.approve(row, "--by", "ada", "--agent").exit_code
 
     def test_other_answers_are_signed_too(self, office: Office, ada: Path) -> None:
         """A no and a discussion carry a signature as a yes does."""

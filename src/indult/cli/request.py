@@ -79,7 +79,7 @@ def command(
         standing = requests.open(
             replace(scope, max_uses=uses, expires_at=until),
             boundary=boundary,
-            requested_by=by or proposed.actor,
+            requested_by=proposed.actor if by is None else by,
             question=question,
             card={"reason": judgement.reason, **({"read": dict(judgement.read)} if judgement.read else {})},
             expires_at=until,

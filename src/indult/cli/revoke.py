@@ -29,7 +29,7 @@ def command(*, grant: str, note: str, by: str | None, db: str | None, policy: st
     """Revoke a grant."""
     law = load_policy(policy)
     with open_ledger(db, create=False) as ledger:
-        standing = Requests(ledger, law).revoke(grant, by=by or os_user(), note=note)
+        standing = Requests(ledger, law).revoke(grant, by=os_user() if by is None else by, note=note)
     if as_json:
         emit(row(standing, law))
     else:

@@ -30,7 +30,7 @@ def command(*, name: str, by: str | None, db: str | None, policy: str, as_json: 
         standing = requests.grant(name) if name.startswith("g_") else requests.standing(name)
         subject = standing.request.scope.subject
         boundary = Boundary(policy=law, subject=subject, grants=requests.live(subject))
-        changes = paragraphs(boundary, standing, by=by or os_user())
+        changes = paragraphs(boundary, standing, by=os_user() if by is None else by)
     if as_json:
         emit(standing_data(standing, law, changes))
     else:

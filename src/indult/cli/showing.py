@@ -220,7 +220,8 @@ def standing_lines(standing: Standing, policy: Policy, changes: Paragraphs, now:
     if request.expires_at is not None and request.expires_at != scope.expires_at:
         yield from _field("answer by", request.expires_at)
     for name, value in request.card.items():
-        yield from _field(name, value if isinstance(value, str) else canonical(value))
+        # Whoever asks names the entries of a card: none of them may pass for a field.
+        yield from _field("card", f"{name}: {value if isinstance(value, str) else canonical(value)}")
     if request.supersedes is not None:
         yield from _field("supersedes", request.supersedes)
     for one in standing.decisions:
