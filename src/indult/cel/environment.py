@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from indult.cel.syntax import Node
 from indult.cel.types import Type
@@ -26,8 +26,7 @@ class Env:
         return f"Env({', '.join(f'{name}: {kind}' for name, kind in self.variables.items())})"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Checked:
+class Checked(NamedTuple):
     """An expression that parses and fits its types.
 
     `reads` are the declared facts it reads, as paths: `("world", "max_intensity")`. `names` are the roots it uses,
