@@ -37,6 +37,9 @@ __all__ = [
 
 _ID: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,99}", re.ASCII).fullmatch
 
+# In a merged policy, the name of the policy that a rule comes from stands before its id.
+_ORIGIN: Final = re.compile(r"(?:changed|project|system|user)/", re.ASCII).match
+
 _FIELD: Final = r"\{([^{}]*)\}"
 
 TEMPLATE_FIELDS: Final = ("approver", "title", "change", "targets", "expires", "uses", "says")
@@ -343,7 +346,7 @@ def check_template(text: str) -> None:
 
 
 def _check_words(rule: Rule) -> None:
-    check_id(rule.id)
+    check_id(rule.id[len(origin[0]) :] if isinstance(rule.id, str) and (origin := _ORIGIN(rule.id)) else rule.id)
     for name in ("tool", "target", "when", "says", "says_opened", "exception", "approval"):
         value = getattr(rule, name)
         if not isinstance(value, str) and (value is not None or name == "tool"):

@@ -1,0 +1,237 @@
+"""Trust: which version of a policy file a person has seen, and what holds where the file is another one now.
+
+An agent that works in a folder can write the policy file in it. So a person records the digest of the resolved policy
+(`indult trust`), and the ledger keeps the policy with it. As long as the file says something else, both versions are
+held against each action and the stricter one counts. Without a record the file holds as it is.
+
+Ledger: stream `trust:<digest of the path>`, kind `trusted {path, digest, model, by}`.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from indult.canonical import canonical, digest_text, parse_json
+from indult.errors import ForgedRecord, IndultError
+from indult.places import config_folder
+from indult.policy import Policy, load_policy
+from indult.policy.merge import CHANGED, merge
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from indult.ledger import Event, Ledger
+
+__all__ = [
+    "SYSTEM",
+    "Change",
+    "Trusted",
+    "changes",
+    "effective_policy",
+    "real_place",
+    "record_trust",
+    "trust_stream",
+    "trusted",
+]
+
+SYSTEM: Final = "/etc/indult/policy.yaml"
+"""The policy of the system, if there is one."""
+
+_LARGEST: Final = 16_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trusted:
+    """What a person recorded last of a policy file: its digest, when, and who.
+
+    `model` is the whole policy, packed, and `version` that of the stream.
+    """
+
+    path: str
+    digest: str
+    at: str
+    by: str
+    version: int
+    model: str
+
+    @property
+    def policy(self) -> Policy:
+        """Return the policy that was trusted.
+
+        Raises:
+            ForgedRecord: What is kept is not the policy of this digest.
+        """
+        try:
+            policy = Policy.from_dict(parse_json(_unpacked(self.model), name="the trusted policy"))
+            same = policy.digest == self.digest
+        except (IndultError, ValueError) as exc:
+            raise _forged(self.path) from exc
+        if not same:
+            raise _forged(self.path)
+        return policy
+
+
+def real_place(path: str | os.PathLike[str]) -> str:
+    """Return the one name of a policy file: its own, in the folder that its path really leads to.
+
+    A link in the place of the file is not followed: otherwise, putting one there would be a way out of a record.
+    """
+    folder, name = os.path.split(os.path.abspath(path))  # noqa: PTH100
+    return os.path.join(os.path.realpath(folder), name)  # noqa: PTH118
+
+
+def trust_stream(path: str | os.PathLike[str]) -> str:
+    """Return the name of the stream that keeps what was trusted of a policy file."""
+    return "trust:" + digest_text(_named(path))
+
+
+def trusted(path: str | os.PathLike[str], ledger: Ledger) -> Trusted | None:
+    """Return what a person recorded last of a policy file, or none.
+
+    Raises:
+        ForgedRecord: The stream of the records is not what its chain says.
+    """
+    events = list(_chained(path, ledger))
+    if not events:
+        return None
+    last = events[-1]
+    values = {name: last.data.get(name) for name in ("path", "digest", "model", "by")}
+    if last.kind != "trusted" or not all(isinstance(value, str) for value in values.values()):
+        raise _forged(path)
+    return Trusted(**{name: str(value) for name, value in values.items()}, at=last.at, version=last.version)
+
+
+def record_trust(path: str | os.PathLike[str], policy: Policy, ledger: Ledger, *, by: str) -> Trusted:
+    """Record that a person trusts this policy as what the file says, and return the record.
+
+    Raises:
+        LedgerConflict: Somebody else recorded something since.
+        ForgedRecord: The records are not what their chain says, so nothing can follow them.
+    """
+    from indult.ledger import Draft
+
+    before = trusted(path, ledger)
+    stream = trust_stream(path)
+    model = _packed(canonical(policy.to_dict()))
+    data = {"path": _named(path), "digest": policy.digest, "model": model, "by": by}
+    _ = Trusted(**data, at="", version=0).policy  # A record that nobody could read would be worse than none.
+    ledger.append(Draft(stream=stream, kind="trusted", data=data), expect={stream: before.version if before else 0})
+    after = trusted(path, ledger)
+    assert after is not None
+    return after
+
+
+def effective_policy(
+    path: str | os.PathLike[str], ledger: Ledger | None = None, *, user: str | None = None, system: str = SYSTEM
+) -> Policy:
+    """Return what holds for the policy file at `path`: with what is trusted of it, the user's and the system's policy.
+
+    `user` is `policy.yaml` in the folder of settings by default. Neither that nor `system` need be there.
+
+    Raises:
+        PolicyError: A file cannot be loaded, or the policies do not go together.
+        ForgedRecord: The record of what is trusted is not what its chain says.
+    """
+    found = load_policy(os.fspath(path))
+    others: dict[str, Policy] = {}
+    record = None if ledger is None else trusted(path, ledger)
+    if record is not None and record.digest != found.digest:
+        found, others[CHANGED] = record.policy, found
+    own = os.path.realpath(path)
+    for name, place in (("user", user or os.path.join(config_folder(), "policy.yaml")), ("system", system)):  # noqa: PTH118
+        if os.path.realpath(place) != own and _is_there(place):
+            others[name] = load_policy(place)
+    return merge(found, others)
+
+
+def _is_there(path: str) -> bool:
+    """Tell whether there is a file; one that cannot be looked at is there, and loading it says why it cannot be read."""
+    try:
+        os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError:
+        pass
+    return True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """One difference between two versions of a policy: a key of the file, or a rule with its keys; none is absence."""
+
+    what: str
+    before: Any
+    after: Any
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        return {"what": self.what, "before": self.before, "after": self.after}
+
+
+def changes(before: Policy | None, after: Policy) -> list[Change]:
+    """Return what differs between two versions of a policy: keys of the file first, then rules by id."""
+    old: Mapping[str, Any] = {} if before is None else before.to_dict()
+    new = after.to_dict()
+    found = [
+        Change(what=name, before=old.get(name), after=new.get(name))
+        for name in sorted({*old, *new} - {"rules", "schema"})
+        if old.get(name) != new.get(name)
+    ]
+    one, other = ({rule["id"]: rule for rule in data.get("rules", ())} for data in (old, new))
+    return found + [
+        Change(what=f"rule {name}", before=one.get(name), after=other.get(name))
+        for name in sorted({*one, *other})
+        if one.get(name) != other.get(name)
+    ]
+
+
+def _chained(path: str | os.PathLike[str], ledger: Ledger) -> Iterator[Event]:
+    """Yield the events of a file's stream, each once its hash is seen to follow from the one before it."""
+    from indult.ledger import GENESIS
+    from indult.ledger.streams import content_hash
+
+    stream = trust_stream(path)
+    head = ledger.head(stream)
+    version, prev = 0, GENESIS
+    for event in ledger.events(stream):
+        version += 1
+        made = {name: getattr(event, name) for name in ("stream", "version", "kind", "at", "prev")}
+        if (event.version, event.prev) != (version, prev) or event.hash != content_hash(
+            text=canonical(event.data), **made
+        ):
+            raise _forged(path)
+        prev = event.hash
+        yield event
+    if (version, prev) != head:
+        raise _forged(path)
+
+
+def _named(path: str | os.PathLike[str]) -> str:
+    """Return the one name of a file as text; a name may be made of any bytes."""
+    return os.fsencode(real_place(path)).decode("utf-8", "backslashreplace")
+
+
+def _forged(path: str | os.PathLike[str]) -> ForgedRecord:
+    return ForgedRecord(
+        f"the record of what is trusted of `{os.fspath(path)}` is not what was recorded", hint="run `indult log verify`"
+    )
+
+
+def _packed(text: str) -> str:
+    """Return the text of a policy as the ledger keeps it: a ledger masks what looks like a secret, and a rule may."""
+    from base64 import b64encode
+    from zlib import compress
+
+    return b64encode(compress(text.encode(), 9)).decode()
+
+
+def _unpacked(packed: str) -> bytes:
+    from base64 import b64decode
+    from zlib import decompressobj, error
+
+    try:
+        return decompressobj().decompress(b64decode(packed, validate=True), _LARGEST)
+    except error as exc:
+        raise ValueError(str(exc)) from exc
