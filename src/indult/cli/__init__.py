@@ -28,6 +28,8 @@ VERBS: Final[dict[str, tuple[str, str]]] = {
     "reject": ("indult.cli.reject", "Answer a request with no."),
     "grants": ("indult.cli.grants", "List what is open now."),
     "revoke": ("indult.cli.revoke", "Take a grant back."),
+    "approver": ("indult.cli.approver", "Say whose signed decisions count under a policy."),
+    "trust": ("indult.cli.trust", "Trust a policy file as it is now, after seeing what changed."),
     "run": ("indult.cli.run", "List, show and resume the runs in a ledger."),
     "log": ("indult.cli.log", "Read the ledger, check it, anchor it, and forget what must not be kept."),
 }

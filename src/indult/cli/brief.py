@@ -6,7 +6,7 @@ import click
 
 from indult.boundary import Boundary
 from indult.cli.frame import emit, json_option, policy_option
-from indult.policy import load_policy
+from indult.cli.law import policy_in_force
 
 __all__ = ["command"]
 
@@ -17,7 +17,7 @@ __all__ = ["command"]
 @json_option
 def command(*, task: str, policy: str, as_json: bool) -> None:
     """Render the brief of a policy."""
-    brief = Boundary(policy=load_policy(policy)).brief(task)
+    brief = Boundary(policy=policy_in_force(policy)).brief(task)
     if as_json:
         emit({"text": brief.text, "digest": brief.digest})
     else:

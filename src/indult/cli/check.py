@@ -10,9 +10,9 @@ from click.core import ParameterSource
 from indult.boundary import Boundary
 from indult.cli.frame import db_option, emit, json_option, policy_option, printable
 from indult.cli.judging import CODES, check_subject, facts_option, judgement_lines, read_action, read_facts
+from indult.cli.law import policy_in_force
 from indult.errors import UsageError
 from indult.explain import explain
-from indult.policy import load_policy
 
 if TYPE_CHECKING:
     from indult.actions import Action
@@ -57,7 +57,7 @@ def command(
     """Judge an action; without a subject nothing is recorded and no request opens."""
     if subject is None and context.get_parameter_source("db") is ParameterSource.COMMANDLINE:
         raise UsageError("`--db` goes with `--subject`", hint="without a subject nothing is recorded")
-    law = load_policy(policy)
+    law = policy_in_force(policy, db)
     proposed = read_action(action)
     known = read_facts(law, facts)
     if subject is None:

@@ -1,0 +1,48 @@
+"""The policy that a verb works under: the file that was named, or what is in force where none was."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import click
+from click.core import ParameterSource
+
+from indult.places import data_folder
+
+if TYPE_CHECKING:
+    from indult.policy import Policy
+
+__all__ = ["ledger_is_there", "policy_in_force"]
+
+
+def policy_in_force(policy: str, db: str | None = None) -> Policy:
+    """Return the policy of the file `policy`, which is the value of a verb's `--policy`.
+
+    A file that was named holds as it is. Where the default was left, what a person trusts of it counts too, and so do
+    the policies of the user and of the system.
+
+    Raises:
+        IndultError: A policy or the record of what is trusted cannot be read.
+    """
+    if click.get_current_context().get_parameter_source("policy") is ParameterSource.COMMANDLINE:
+        from indult.policy import load_policy
+
+        return load_policy(policy)
+    from indult.trust import effective_policy
+
+    address = db or os.environ.get("INDULT_DB") or None
+    # Most who judge have recorded nothing yet, and a database takes longer to open than all the rest.
+    if not ledger_is_there(address):
+        return effective_policy(policy)
+    from indult.ledger import open_ledger
+
+    with open_ledger(address, read_only=True) as ledger:
+        return effective_policy(policy, ledger)
+
+
+def ledger_is_there(address: str | None) -> bool:
+    """Tell whether the file of a ledger exists; what is no plain path is taken to."""
+    if address is not None and "://" in address:
+        return True
+    return os.path.lexists(address or os.path.join(data_folder(), "ledger.db"))  # noqa: PTH118
