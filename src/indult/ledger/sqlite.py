@@ -17,11 +17,11 @@ from indult.ledger.streams import (
     OWN_STREAM,
     Draft,
     Event,
-    check_at,
     check_drafts,
     content_hash,
     data_text,
     log_digest,
+    never_back,
     utc_now,
 )
 from indult.ledger.tables import Folder
@@ -81,9 +81,9 @@ class SqliteLedger:
 
     def _write(self, ready: list[_Ready]) -> tuple[Event, ...]:
         """Write events, bodies and views inside a transaction."""
-        at = check_at(self._clock())
         events = []
-        log = self._log()[1] if ready else GENESIS
+        _, log, before = self._log() if ready else (0, GENESIS, "")
+        at = never_back(self._clock(), before)
         for draft, text, data, made in ready:
             version, prev = self._head(draft.stream)
             version += 1
@@ -139,9 +139,10 @@ class SqliteLedger:
         row = self._db.execute("SELECT version, hash FROM heads WHERE stream = ?", (stream,)).fetchone()
         return (0, GENESIS) if row is None else (row[0], row[1])
 
-    def _log(self) -> tuple[int, str]:
-        row = self._db.execute("SELECT position, log FROM events ORDER BY position DESC LIMIT 1").fetchone()
-        return (0, GENESIS) if row is None else (row[0], row[1])
+    def _log(self) -> tuple[int, str, str]:
+        """Return position, running digest and time of the last event."""
+        row = self._db.execute("SELECT position, log, at FROM events ORDER BY position DESC LIMIT 1").fetchone()
+        return (0, GENESIS, "") if row is None else (row[0], row[1], row[2])
 
     def head(self, stream: str) -> tuple[int, str]:
         """Return version and hash of a stream's last event."""
@@ -323,7 +324,7 @@ class SqliteLedger:
     def anchor(self) -> Anchor:
         """Record an anchor and return what to keep elsewhere; see `Ledger.anchor`."""
         with self._guard, self._transaction():
-            position, log = self._log()
+            position, log, _ = self._log()
             before = self.last(OWN_STREAM, ANCHORED)
             event = self._own(ANCHORED, anchor_data(position, log, GENESIS if before is None else before.hash))
         return Anchor(**event.data, at=event.at, version=event.version, hash=event.hash)

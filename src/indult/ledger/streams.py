@@ -172,3 +172,11 @@ def check_at(at: str) -> str:
     if type(at) is not str or not _AT.fullmatch(at):
         raise InputError(f"`{at}` is no time of a ledger", hint="write UTC as 2026-08-20T09:00:00.000000Z")
     return at
+
+
+def never_back(at: str, before: str) -> str:
+    """Return the time of an event: the clock's answer, but never before the event that stands last.
+
+    So a clock that is set back makes nothing young again that has an end.
+    """
+    return max(check_at(at), before)

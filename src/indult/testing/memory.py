@@ -15,11 +15,11 @@ from indult.ledger.streams import (
     OWN_STREAM,
     Draft,
     Event,
-    check_at,
     check_drafts,
     content_hash,
     data_text,
     log_digest,
+    never_back,
     utc_now,
 )
 from indult.ledger.views import Views, changes
@@ -73,7 +73,7 @@ class MemoryLedger:
                         hint="read what was written meanwhile and decide again",
                     )
             self.views.check(made)
-            at = check_at(self._clock()) if drafts else ""
+            at = never_back(self._clock(), self.rows[-1][4] if self.rows else "") if drafts else ""
             events = [self._write(draft, text, at) for draft, text in zip(drafts, texts, strict=True)]
             for change in made:
                 self.views.apply(change)
