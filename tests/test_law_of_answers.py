@@ -15,6 +15,7 @@ from indult import Action, Gate, Verdict, approvals, loads_policy
 from indult.approvals import Choice, HumanDecision, Via
 from indult.errors import ApprovalError
 from indult.gate import Requests, requests
+from indult.ledger import Draft
 from indult.scopes import Scope
 from indult.testing.memory import MemoryLedger
 
@@ -208,7 +209,7 @@ def law_11(timeline: Timeline) -> None:
                 model.furthest = max(model.furthest, world.minute)
                 # What the ledger has seen is what counts: an event at the new time makes it stick.
                 world.ledger._clock = lambda now=world.minute: at(now)  # type: ignore[misc]
-                world.ledger.append(requests.Draft("clock", "tick", {}))
+                world.ledger.append(Draft("clock", "tick", {}))
         used = sum(event.kind == "reserved" for event in world.ledger.events(f"request:{world.request}"))
         returned = sum(event.kind == "returned" for event in world.ledger.events(f"request:{world.request}"))
         assert used - returned == model.used <= timeline.uses

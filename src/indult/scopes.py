@@ -34,7 +34,25 @@ _DIGEST: Final = re.compile(r"sha256:[0-9a-f]{64}\Z")
 
 # The dependency classes of the protected list: manifests and locks by name at any depth, and whole folders of theirs.
 _MANIFESTS: Final = frozenset(
-    ["package.json", "bun.lock", "package-lock.json", "npm-shrinkwrap.json", "yarn.lock", "pnpm-lock.yaml", "pyproject.toml", "setup.py", "setup.cfg", "uv.lock", "poetry.lock", "pdm.lock", "Cargo.toml", "Cargo.lock", "go.mod", "go.sum", "go.work"]
+    [
+        "package.json",
+        "bun.lock",
+        "package-lock.json",
+        "npm-shrinkwrap.json",
+        "yarn.lock",
+        "pnpm-lock.yaml",
+        "pyproject.toml",
+        "setup.py",
+        "setup.cfg",
+        "uv.lock",
+        "poetry.lock",
+        "pdm.lock",
+        "Cargo.toml",
+        "Cargo.lock",
+        "go.mod",
+        "go.sum",
+        "go.work",
+    ]
 )
 _REQUIREMENTS: Final = re.compile(r"(requirements|constraints)[^/]*\.txt\Z")
 _FOLDERS: Final = frozenset({"vendor", "node_modules", "patches"})
@@ -62,14 +80,15 @@ class Scope:
 
     def __post_init__(self) -> None:
         """Refuse what could be read as more than it names."""
-        for name in ("subject", "title", "change"):
-            check_line(getattr(self, name), name)
         if not self.targets or len(self.targets) > MAX_TARGETS:
             raise ScopeError(f"a scope names {len(self.targets)} targets", hint=f"1 to {MAX_TARGETS}")
         if len(set(self.targets)) != len(self.targets):
             raise ScopeError("a scope names a target twice")
         for target in self.targets:
             _check_target(target)
+        for name in ("subject", "title", "change"):
+            check_line(getattr(self, name), name)
+        for target in self.targets:
             if target.partition(":")[0] in _SHOWN and target not in self.shown:
                 raise ScopeError(f"`{target}` is a digest and nothing says what of")
         for target, text in self.shown.items():

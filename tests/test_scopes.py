@@ -1,0 +1,209 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from indult import Action
+from indult.errors import ScopeError
+from indult.scopes import MAX_SHOWN, MAX_USES, Scope
+
+
+def files(*paths: str) -> Scope:
+    """Return the scope of some files."""
+    return Scope.files(paths, subject="run:1", change="mend it")
+
+
+def dependency(*paths: str, name: str = "libdb", version: str = "1.8.2", change: str = "reset the counter") -> Scope:
+    """Return the scope of a patch of one dependency."""
+    return Scope.dependency(name, version, paths, change, subject="run:1")
+
+
+class TestExactNames:
+    @pytest.mark.parametrize(
+        "path",
+        [
+            "",
+            "/etc/passwd",
+            "..",
+            "../a",
+            "a/../b",
+            "a/..",
+            "./a",
+            "a//b",
+            "a/",
+            "vendor/",
+            "*",
+            "src/*.py",
+            "src/**",
+            "a?b",
+            "a[b]",
+            "{a,b}",
+            "a\\b",
+            "a\nb",
+            "a\x1b[2Jb",
+            "a\u202eb",
+            "a\u200bb",
+            "a\ufeffb",
+            "a\u00a0b",
+            "a\ue000b",
+        ],
+    )
+    def test_refuses_what_is_no_single_file(self, path: str) -> None:
+        """Patterns, folders, ways out, backslashes and characters that mislead are no exact names."""
+        with pytest.raises(ScopeError, match="no exact file"):
+            files(path)
+
+    @pytest.mark.parametrize("path", ["a", "src/a b.py", "größe/ß.txt", "-rf", ".env", "a.b/c..d"])
+    def test_takes_any_other_file(self, path: str) -> None:
+        """A file inside the repository may have any name that reads one way."""
+        assert (f"write:{path}",) == files(path).targets
+
+    def test_one_bad_path_is_enough(self) -> None:
+        """A scope is taken or refused as a whole."""
+        with pytest.raises(ScopeError):
+            files("good.txt", "bad/")
+
+    def test_no_target_stands_twice(self) -> None:
+        """Two names that are one would hide how much is opened."""
+        with pytest.raises(ScopeError, match="names a target twice"):
+            files("a", "a")
+
+    def test_a_scope_names_something(self) -> None:
+        """A scope of nothing is none."""
+        with pytest.raises(ScopeError, match="names 0 targets"):
+            files()
+
+    def test_only_targets_of_a_known_kind(self) -> None:
+        """A word that is no kind of target opens nothing."""
+        with pytest.raises(ScopeError, match="`everything:all` is no target"):
+            Scope(subject="s", title="t", targets=("everything:all",), change="c")
+
+
+class TestDependency:
+    def test_holds_the_files_and_the_entries_of_manifests(self) -> None:
+        """Every path is opened for writing, and in manifests and locks the entry of the dependency at its version."""
+        expected = (
+            "write:package.json",
+            "write:bun.lock",
+            "write:patches/libdb@1.8.2.patch",
+            "entry:package.json#libdb@1.8.2",
+            "entry:bun.lock#libdb@1.8.2",
+        )
+
+        assert expected == dependency("package.json", "bun.lock", "patches/libdb@1.8.2.patch").targets
+
+    @pytest.mark.parametrize(
+        "path",
+        ["src/index.ts", "vendor", "vendor/", "patches/", "patches/*.patch", "../package.json", "a\\package.json"],
+    )
+    def test_takes_exact_dependency_files_only(self, path: str) -> None:
+        """Source files, folders and patterns are refused with the words of the seed, and nothing of the rest is kept."""
+        with pytest.raises(ScopeError, match="exact dependency files only") as caught:
+            dependency("package.json", path)
+
+        assert f"`{path}`" in caught.value.message
+        assert "`package.json`" not in caught.value.message
+
+    @pytest.mark.parametrize("path", ["packages/a/package.json", "tools/requirements-dev.txt", "a/vendor/b/c.js"])
+    def test_takes_them_at_any_depth(self, path: str) -> None:
+        """A nested manifest or vendored file may be named exactly."""
+        assert f"write:{path}" in dependency(path).targets
+
+    @pytest.mark.parametrize("word", ["", "two words", "a#b", "lib*", "lib\ndb"])
+    def test_name_and_version_are_one_word(self, word: str) -> None:
+        """A name or version that could hold more than one is refused."""
+        with pytest.raises(ScopeError):
+            dependency("package.json", name=word)
+        with pytest.raises(ScopeError):
+            dependency("package.json", version=word)
+
+    def test_the_change_is_one_line(self) -> None:
+        """What the patch does is said in one line, so that no card can show more than there is."""
+        with pytest.raises(ScopeError, match="change holds U\\+000A"):
+            dependency("package.json", change="reset\nAnd everything else")
+
+
+class TestCall:
+    def test_is_shown_as_canonical_json(self) -> None:
+        """A person reads the call itself, not the digest that stands for it."""
+        scope = Scope.call(Action(tool="send", args={"to": "x", "n": 1}), subject="run:1")
+
+        assert ('{"args":{"n":1,"to":"x"},"cwd":null,"tool":"send"}',) == scope.words()
+
+    def test_spells_out_what_would_mislead(self) -> None:
+        """A character that turns the line around is shown as its escape."""
+        (words,) = Scope.call(Action(tool="send", args={"to": "a\u202eb"}), subject="s").words()
+
+        assert "\\u202e" in words
+        assert "\u202e" not in words
+
+    def test_a_call_that_nobody_could_read_is_refused(self) -> None:
+        """Above 2 kB a call is no scope."""
+        with pytest.raises(ScopeError, match=f"at most {MAX_SHOWN}"):
+            Scope.call(Action(tool="send", args={"text": "x" * MAX_SHOWN}), subject="s")
+
+    def test_covers_that_call_under_its_rules_alone(self) -> None:
+        """Another call, or the same under another rule, is not covered."""
+        action = Action(tool="send", args={"to": "x"})
+        scope = Scope.call(action, subject="s").under(["ask"])
+
+        assert scope.covers(action.target(), "ask")
+        assert not scope.covers(action.target(), "other")
+        assert not scope.covers(Action(tool="send", args={"to": "y"}).target(), "ask")
+
+
+class TestCommand:
+    def test_is_exact_in_words_and_folder(self) -> None:
+        """The same words in another folder, or split another way, are another target."""
+        scopes = [
+            Scope.command(words, subject="s", cwd=cwd, change="c").targets
+            for words, cwd in ((["rm", "a b"], "/x"), (["rm", "a", "b"], "/x"), (["rm", "a b"], "/y"))
+        ]
+
+        assert 3 == len(set(scopes))
+
+
+class TestLimits:
+    @pytest.mark.parametrize("uses", [0, -1, MAX_USES + 1, 1.5, True, "3"])
+    def test_uses_can_be_counted_by_a_person(self, uses: Any) -> None:
+        """Uses are a whole number from 1 to 100."""
+        with pytest.raises(ScopeError, match="uses"):
+            Scope(subject="s", title="t", targets=("write:a",), change="c", max_uses=uses, expires_at="2026")
+
+    def test_more_than_one_use_needs_an_end(self) -> None:
+        """An approval of several uses without an expiry is refused."""
+        with pytest.raises(ScopeError, match="needs an expiry"):
+            Scope(subject="s", title="t", targets=("write:a",), change="c", max_uses=2)
+
+
+class TestJson:
+    def test_survives_the_ledger(self) -> None:
+        """A scope is the same after its JSON form, and so is its digest."""
+        scope = Scope.call(Action(tool="send"), subject="s").under(["ask"])
+
+        assert scope == Scope.from_dict(scope.to_dict())
+        assert scope.digest == Scope.from_dict(scope.to_dict()).digest
+
+    def test_is_checked_when_it_is_read(self) -> None:
+        """What was edited into a pattern on its way is refused."""
+        data = {**files("a").to_dict(), "targets": ["write:**"]}
+        with pytest.raises(ScopeError):
+            Scope.from_dict(data)
+
+    def test_refuses_another_schema(self) -> None:
+        """A record of a newer version is not guessed at."""
+        with pytest.raises(ScopeError, match="another schema"):
+            Scope.from_dict({**files("a").to_dict(), "schema": 2})
+
+    def test_every_part_is_in_the_digest(self) -> None:
+        """A change of anything that a person was shown is another digest."""
+        first = files("a")
+        others = [
+            files("b"),
+            Scope.files(["a"], subject="run:2", change="mend it"),
+            Scope.files(["a"], subject="run:1", change="break it"),
+            first.under(["ask"]),
+        ]
+
+        assert 5 == len({scope.digest for scope in (first, *others)})
