@@ -17,7 +17,6 @@ from indult.canonical import canonical, digest_text, parse_json
 from indult.errors import ForgedRecord, IndultError
 from indult.places import config_folder
 from indult.policy import Policy, load_policy
-from indult.policy.merge import CHANGED, merge
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -138,11 +137,15 @@ def effective_policy(
     others: dict[str, Policy] = {}
     record = None if ledger is None else trusted(path, ledger)
     if record is not None and record.digest != found.digest:
-        found, others[CHANGED] = record.policy, found
+        found, others["changed"] = record.policy, found
     own = os.path.realpath(path)
     for name, place in (("user", user or os.path.join(config_folder(), "policy.yaml")), ("system", system)):  # noqa: PTH118
         if os.path.realpath(place) != own and _is_there(place):
             others[name] = load_policy(place)
+    if not others:
+        return found
+    from indult.policy.merge import merge
+
     return merge(found, others)
 
 

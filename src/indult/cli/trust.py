@@ -11,7 +11,7 @@ from indult.canonical import canonical
 from indult.cli.deciding import os_user
 from indult.cli.frame import db_option, emit, json_option, printable
 from indult.cli.law import ledger_is_there
-from indult.errors import StaleDecision, UsageError
+from indult.errors import ApprovalError, StaleDecision, UsageError
 from indult.ledger import open_ledger
 from indult.policy import Policy, load_policy
 from indult.trust import Change, Trusted, changes, real_place, record_trust, trusted
@@ -72,14 +72,14 @@ def _ask(policy: Policy, *, as_json: bool) -> None:
 
     Raises:
         UsageError: Nobody can be asked.
-        StaleDecision: The answer is no.
+        ApprovalError: The answer is no.
     """
     if as_json or not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError(
             "without a terminal `trust` needs `--digest`", hint=f"if you want it so: --digest {policy.digest}"
         )
     if not click.confirm("Trust this policy?"):
-        raise StaleDecision("nothing was recorded")
+        raise ApprovalError("nothing was recorded")
 
 
 def _tell(file: str, policy: Policy, before: Trusted | None, *, as_json: bool) -> None:
