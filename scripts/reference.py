@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from indult.cli import root
-from indult.cli.frame import Verbs
+from indult.cli.frame import Verbs, root
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

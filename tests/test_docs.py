@@ -19,7 +19,7 @@ import pytest
 import yaml
 
 import indult
-from indult.cli import root
+from indult.cli.frame import root
 from indult.policy import keys
 from indult.testing.__main__ import kinds
 

@@ -288,7 +288,7 @@ class TestProcess:
     def test_output_is_utf8(self) -> None:
         """The locale has no say in the encoding of JSON Lines."""
         script = (
-            "import sys\nfrom indult.cli.frame import _speak_utf8, emit\n_speak_utf8()\nemit({'a': '\u00f6\\udcff'})"
+            "import sys\nfrom indult.cli.edge import _speak_utf8, emit\n_speak_utf8()\nemit({'a': '\u00f6\\udcff'})"
         )
         done = run("-c", script, env={"PYTHONIOENCODING": "latin-1", "PYTHONPATH": os.pathsep.join(sys.path)})
 

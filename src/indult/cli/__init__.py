@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import gc
+import sys
+from importlib import import_module
 from typing import TYPE_CHECKING, Final
-
-import click
-
-from indult import __version__
-from indult.cli.frame import Verbs, invoke
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["VERBS", "main", "root"]
+    from indult.cli.plain import Verb
+
+__all__ = ["VERBS", "main"]
 
 VERBS: Final[dict[str, tuple[str, str]]] = {
     "mixer": ("indult.cli.mixer", "Run the worked example: five agents in a park under one policy."),
@@ -35,17 +35,32 @@ VERBS: Final[dict[str, tuple[str, str]]] = {
 }
 """Verb -> its module and one line of help, so that `indult --help` imports no verb."""
 
-root = Verbs(
-    VERBS,
-    name="indult",
-    help="AI agents act on their own under a declared law: every action is judged before it runs, graded and remembered.",
-    epilog="Exit codes: 0 approved or ok, 1 error, 2 denied, 3 invalid policy or value, 4 waiting for a person, "
-    "5 downgraded or stopped short.",
-    no_args_is_help=True,
-)
-click.version_option(__version__, message="indult %(version)s")(root)
+QUICK: Final = frozenset({"check"})
+"""Verbs of which a plain command line is read without click (`indult.cli.plain`)."""
 
 
 def main(args: Sequence[str] | None = None) -> int:
     """Run the command line `args` (that of the process by default) and return the exit code."""
-    return invoke(root, args)
+    if args is None:
+        # What start-up makes stays to the end. To search it for garbage, many times on the way and once more at the exit,
+        # would take a sixth of a check.
+        gc.set_threshold(100_000)
+    from indult.cli.edge import deliver
+
+    code = deliver(lambda: _run(sys.argv[1:] if args is None else list(args)))
+    if args is None:
+        gc.freeze()
+    return code
+
+
+def _run(args: list[str]) -> object:
+    if args and args[0] in QUICK:
+        from indult.cli.plain import plain
+
+        verb: Verb = import_module(VERBS[args[0]][0]).VERB
+        values = plain(verb, args[1:])
+        if values is not None:
+            return verb.run(**values)
+    from indult.cli.frame import root, run
+
+    return run(root, args)

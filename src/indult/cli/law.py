@@ -5,9 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-import click
-from click.core import ParameterSource
-
+from indult.cli.plain import DATABASE, POLICY
 from indult.places import data_folder
 
 if TYPE_CHECKING:
@@ -16,29 +14,29 @@ if TYPE_CHECKING:
 __all__ = ["ledger_is_there", "policy_in_force"]
 
 
-def policy_in_force(policy: str, db: str | None = None) -> Policy:
-    """Return the policy of the file `policy`, which is the value of a verb's `--policy`.
+def policy_in_force(named: str | None, db: str | None = None) -> Policy:
+    """Return the policy of the file that `--policy` names, or what is in force where it names none.
 
-    A file that was named holds as it is. Where the default was left, what a person trusts of it counts too, and so do
-    the policies of the user and of the system.
+    A file that was named holds as it is. Of the default one, what a person trusts of it counts too, and so do the
+    policies of the user and of the system.
 
     Raises:
         IndultError: A policy or the record of what is trusted cannot be read.
     """
-    if click.get_current_context().get_parameter_source("policy") is ParameterSource.COMMANDLINE:
+    if named is not None:
         from indult.policy import load_policy
 
-        return load_policy(policy)
+        return load_policy(named)
     from indult.trust import effective_policy
 
-    address = db or os.environ.get("INDULT_DB") or None
+    file, address = str(POLICY.default), db or os.environ.get(DATABASE) or None
     # Most who judge have recorded nothing yet, and a database takes longer to open than all the rest.
     if not ledger_is_there(address):
-        return effective_policy(policy)
+        return effective_policy(file)
     from indult.ledger import open_ledger
 
     with open_ledger(address, read_only=True) as ledger:
-        return effective_policy(policy, ledger)
+        return effective_policy(file, ledger)
 
 
 def ledger_is_there(address: str | None) -> bool:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from indult.cli.frame import db_option, emit, json_option, policy_option, printable
-from indult.cli.judging import CODES, check_subject, facts_option, judgement_lines, read_action, read_facts
+from indult.cli.frame import db_option, emit, json_option, option, policy_option, printable
+from indult.cli.judging import CODES, FACTS, check_subject, judgement_lines, read_action, read_facts
 from indult.cli.showing import moment, paragraphs, standing_data
 from indult.gate import Gate, Requests
 from indult.judgements import Judgement, Verdict
@@ -31,20 +31,14 @@ __all__ = ["command"]
     "Older requests of the subject for a call are closed by it. Ends with 4: it waits for a person.",
 )
 @click.argument("action", default="-")
-@click.option(
-    "--subject",
-    metavar="NAME",
-    required=True,
-    callback=check_subject,
-    help="For whom it would be opened, and for nobody else.",
-)
+@click.option("--subject", metavar="NAME", required=True, help="For whom it would be opened, and for nobody else.")
 @click.option("--by", metavar="ACTOR", help="Who asks; by default the actor of the action.")
 @click.option("--question", metavar="TEXT", help="What the person is asked, in one line.")
 @click.option("--title", metavar="TEXT", help="What it is about, in a few words.")
 @click.option("--change", metavar="TEXT", help="What would be done, in one line.")
 @click.option("--uses", type=click.IntRange(1, MAX_USES), default=1, show_default=True, help="How often it may run.")
 @click.option("--expires", metavar="TIME", help="Until when: 30m, 2h, 7d, or a time as RFC 3339; a must above one use.")
-@facts_option
+@option(FACTS)
 @db_option
 @policy_option
 @json_option
@@ -64,6 +58,7 @@ def command(
     as_json: bool,
 ) -> int:
     """Open a request, unless the law gives the answer itself."""
+    check_subject(subject)
     law = load_policy(policy)
     proposed = read_action(action)
     known = read_facts(law, facts)
