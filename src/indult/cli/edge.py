@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-__all__ = ["deliver", "emit", "printable", "read_input", "say"]
+__all__ = ["deliver", "emit", "interrupted", "printable", "read_input", "say"]
 
 INTERRUPTED: Final = 130
 """What a shell reports for a command that Ctrl-C ended."""
@@ -35,7 +35,8 @@ def deliver(call: Callable[[], object]) -> int:
     except IndultError as exc:
         return _fail(exc.lines(), exc.exit_code)
     except KeyboardInterrupt:
-        return _fail(["interrupted"], INTERRUPTED)
+        # The terminal has shown `^C`.
+        return interrupted(lead="\n")
     except OSError as exc:
         if exc.errno in _UNDELIVERED and exc.filename is None:
             return _undelivered(exc, 1)
@@ -86,6 +87,11 @@ def printable(text: str) -> str:
     return "".join(char if char.isprintable() or char == "\t" else _escaped(char) for char in text)
 
 
+def interrupted(*, lead: str = "") -> int:
+    """Say that a person stopped the command, behind `lead`, and return the exit code for it."""
+    return _fail(["interrupted"], INTERRUPTED, lead=lead)
+
+
 def _deliver(code: int) -> int:
     """Return `code` once the output has been taken; output that was not taken is never a success."""
     try:
@@ -103,10 +109,10 @@ def _undelivered(exc: OSError, code: int) -> int:
     return _fail([f"cannot write the output: {(exc.strerror or str(exc)).lower()}"], code)
 
 
-def _fail(lines: list[str], code: int) -> int:
+def _fail(lines: list[str], code: int, *, lead: str = "") -> int:
     shown = "\n".join(printable(line) for text in lines for line in text.split("\n"))
     try:
-        sys.stderr.write(f"error: {shown}\n")
+        sys.stderr.write(f"{lead}error: {shown}\n")
         sys.stderr.flush()
     except OSError:
         _give_up(sys.stderr)

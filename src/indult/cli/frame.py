@@ -13,7 +13,7 @@ import click
 
 from indult import __version__
 from indult.cli import VERBS
-from indult.cli.edge import deliver, emit, printable, read_input
+from indult.cli.edge import deliver, emit, interrupted, printable, read_input
 from indult.cli.plain import DATABASE, DB, JSON, LAW, POLICY, Option, Verb
 from indult.errors import UsageError
 
@@ -123,7 +123,6 @@ def run(group: click.Group, args: Sequence[str] | None) -> object:
 
     Raises:
         UsageError: One of click's own complaints, in our words.
-        KeyboardInterrupt: Ctrl-C.
     """
     try:
         return group.main(args=args, prog_name="indult", standalone_mode=False)
@@ -132,8 +131,9 @@ def run(group: click.Group, args: Sequence[str] | None) -> object:
         return 1
     except click.ClickException as exc:
         raise _usage(exc) from exc
-    except click.Abort as exc:
-        raise KeyboardInterrupt from exc
+    except click.Abort:
+        # click has begun a new line.
+        return interrupted()
 
 
 def _usage(exc: click.ClickException) -> UsageError:
