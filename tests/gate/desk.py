@@ -80,6 +80,7 @@ class Desk:
     mark: Mark | None = None
     sign: Callable[[HumanDecision, Scope], HumanDecision] = lambda decision, scope: decision
     subject: str = SUBJECT
+    name: str = ""
 
     def __post_init__(self) -> None:
         """Make what was not given."""
@@ -100,8 +101,8 @@ class Desk:
         )
 
     def fresh(self, prefix: str) -> str:
-        """Return an id that was not used."""
-        return f"{prefix}_{next(self._ids):04}"
+        """Return an id that was not used; desks in several processes have names."""
+        return f"{prefix}_{self.name}{next(self._ids):04}"
 
     def boundary(self, subject: str | None = None) -> Boundary:
         """Return the boundary in force for a subject."""

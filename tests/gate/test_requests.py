@@ -73,6 +73,17 @@ class TestCheck:
         assert [used.data["grant"]] == judged.data["judgement"]["grants"] == list(judgement.grants)
         assert (judged.data["action"], "agent") == (used.data["action"], used.data["by"])
 
+    def test_a_judgement_of_before_is_settled_as_it_is(self, desk: Desk) -> None:
+        """A judgement that relies on a grant uses that grant, whatever the gate has judged since, or is refused."""
+        desk.approved()
+        judgement = desk.gate.review(pay(), {})
+        assert 1 == len(desk.gate.settle(pay(), {}, judgement).drafts)
+        desk.gate.check(pay(), {})
+        desk.gate.boundary()
+
+        with pytest.raises(ReplayedDecision, match="is used up"):
+            desk.gate.settle(pay(), {}, judgement)
+
     def test_a_review_leaves_no_trace(self, desk: Desk) -> None:
         """A review opens no request and uses no grant."""
         desk.approved(pay(1))

@@ -105,7 +105,8 @@ class Gate:
             ApprovalError: A grant that the judgement relies on is not live any more.
         """
         if judgement.verdict is Verdict.APPROVE and judgement.grants:
-            relied = [grant for grant in self._boundary.grants if grant.id in judgement.grants]
+            known = {grant.id: grant for grant in self._boundary.grants}
+            relied = [known.get(name, name) for name in judgement.grants]
             drafts, expect = self.requests.reserve(relied, action=action, by=action.actor)
             return Settled(judgement=judgement, drafts=tuple(drafts), expect=expect)
         # Under `mode: observe` nothing waits for an answer, so nobody is asked.
