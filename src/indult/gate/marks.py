@@ -84,7 +84,9 @@ class Mark:
                 return  # `check` tells of it; to write over it would hide that
             new = self.path.with_suffix(f".{os.getpid()}")
             text = json.dumps({"schema": 1, "position": event.position, "hash": event.hash})
-            new.write_text(text, encoding="ascii")
+            handle = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+            with open(handle, "w", encoding="ascii") as file:
+                file.write(text)
             new.replace(self.path)
 
     def _read(self) -> tuple[int, str]:
