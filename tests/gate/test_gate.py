@@ -7,6 +7,7 @@ import pytest
 
 from indult import Action, Gate, Verdict, loads_policy
 from indult.canonical import canonical
+from indult.errors import InputError
 from indult.gate import PREVIEW_BYTES
 from indult.testing.memory import MemoryLedger
 
@@ -107,3 +108,11 @@ class TestRecord:
 
         assert "abcdef0123456789" not in json.dumps(found)
         assert 1 == found["args"]["n"]
+
+
+class TestSubject:
+    @pytest.mark.parametrize("name", ["", "ledger", "request:r_1", "requests:s", "trust:x", "memory:mixer"])
+    def test_is_no_stream_of_other_records(self, name: str) -> None:
+        """A judgement is never written among requests, trust or the ledger's own events, where it could pass for one."""
+        with pytest.raises(InputError, match="cannot be a subject"):
+            Gate(loads_policy(LAW), MemoryLedger(), name)

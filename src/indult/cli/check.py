@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from indult.boundary import Boundary
 from indult.cli.edge import emit, printable, say
-from indult.cli.judging import CODES, FACTS, check_subject, judgement_lines, read_action, read_facts
+from indult.cli.judging import CODES, FACTS, judgement_lines, read_action, read_facts
 from indult.cli.law import policy_in_force
 from indult.cli.plain import DATABASE, DB, JSON, LAW, Option, Verb
 from indult.errors import UsageError
@@ -31,9 +31,7 @@ def run(
     as_json: bool,
 ) -> int:
     """Judge an action; without a subject nothing is recorded and no request opens."""
-    if subject is not None:
-        check_subject(subject)
-    elif db is not None:
+    if subject is None and db is not None:
         raise UsageError("`--db` goes with `--subject`", hint="without a subject nothing is recorded")
     law = policy_in_force(policy, db)
     proposed = read_action(action)

@@ -9,29 +9,19 @@ from indult.actions import Action
 from indult.canonical import canonical, parse_json
 from indult.cli.edge import printable, read_input
 from indult.cli.plain import Option
-from indult.errors import FactError, UsageError
+from indult.errors import FactError
 from indult.judgements import Judgement, Verdict
 
 if TYPE_CHECKING:
     from indult.policy import Policy
 
-__all__ = ["CODES", "FACTS", "check_subject", "judgement_lines", "read_action", "read_facts"]
+__all__ = ["CODES", "FACTS", "judgement_lines", "read_action", "read_facts"]
 
 CODES: Final = {Verdict.APPROVE: 0, Verdict.DENY: 2, Verdict.ASK_USER: 4, Verdict.DOWNGRADE: 5}
 """What each verdict ends a command with."""
 
 FACTS: Final = Option("--facts", "facts", "The declared facts, as JSON or as @FILE.", metavar="JSON")
 """The `--facts` of every verb that judges."""
-
-
-def check_subject(subject: str) -> None:
-    """Refuse a subject whose judgements would be written among the ledger's own records.
-
-    Raises:
-        UsageError: It is the name of such a stream, or empty.
-    """
-    if not subject or subject == "ledger" or subject.startswith(("request:", "requests:")):
-        raise UsageError(f"`{subject}` cannot be a subject", hint="any other name, for instance `session:42`")
 
 
 def read_action(given: str) -> Action:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from indult.cli.frame import db_option, emit, json_option, option, policy_option, printable
-from indult.cli.judging import CODES, FACTS, check_subject, judgement_lines, read_action, read_facts
+from indult.cli.judging import CODES, FACTS, judgement_lines, read_action, read_facts
 from indult.cli.showing import moment, paragraphs, standing_data
 from indult.gate import Gate, Requests
 from indult.judgements import Judgement, Verdict
@@ -58,7 +58,6 @@ def command(
     as_json: bool,
 ) -> int:
     """Open a request, unless the law gives the answer itself."""
-    check_subject(subject)
     law = load_policy(policy)
     proposed = read_action(action)
     known = read_facts(law, facts)

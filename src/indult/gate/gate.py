@@ -10,7 +10,7 @@ from indult.actions import Action
 from indult.boundary import Boundary
 from indult.canonical import canonical, copy_json
 from indult.errors import ApprovalError, LedgerConflict, ScopeError
-from indult.gate.requests import Requests
+from indult.gate.requests import Requests, check_subject
 from indult.judgements import Judgement, Verdict
 from indult.ledger import Body, Draft, Event, Ledger, mask
 from indult.ledger.masking import suspicious
@@ -44,6 +44,7 @@ class Gate:
     """
 
     def __init__(self, policy: Policy, ledger: Ledger, subject: str, *, requests: Requests | None = None) -> None:
+        check_subject(subject)
         self.policy = policy
         self.ledger = ledger
         self.subject = subject

@@ -18,6 +18,7 @@ from indult.boundary import Boundary
 from indult.errors import (
     ForgedRecord,
     IneffectiveRequest,
+    InputError,
     LedgerConflict,
     ReplayedDecision,
     ScopeError,
@@ -33,7 +34,10 @@ from indult.ledger import Draft, Event, Ledger, mask, utc_now
 from indult.policy import Policy
 from indult.scopes import Scope
 
-__all__ = ["Opening", "Requests", "asked_stream"]
+__all__ = ["Opening", "Requests", "asked_stream", "check_subject"]
+
+_OWN: Final = ("request:", "requests:", "trust:", "memory:")
+"""How the names of streams begin that keep other records than judgements."""
 
 _ATTEMPTS: Final = 1000
 """How often a write is tried again. Each conflict means that somebody else got ahead, so this many mean a defect."""
@@ -47,6 +51,16 @@ class Opening:
     standing: Standing
     drafts: tuple[Draft, ...] = ()
     expect: Mapping[str, int] = field(default_factory=dict)
+
+
+def check_subject(subject: str) -> None:
+    """Refuse a subject whose judgements would be written among the ledger's own records.
+
+    Raises:
+        InputError: It is the name of such a stream, or empty.
+    """
+    if not subject or subject == "ledger" or subject.startswith(_OWN):
+        raise InputError(f"`{subject}` cannot be a subject", hint="any other name, for instance `session:42`")
 
 
 def asked_stream(subject: str) -> str:
@@ -174,6 +188,7 @@ class Requests:
         supersede: bool = False,
     ) -> Opening:
         """Return what `open` would append, for a caller who opens it in a transaction of its own."""
+        check_subject(scope.subject)
         for when in (scope.expires_at, expires_at):
             check_time(when)
         opened, reasons = boundary.opens(scope, action, facts)
