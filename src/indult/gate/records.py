@@ -5,9 +5,9 @@ Nothing here trusts a view: an entry of an index only says where to look.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar
 
 from indult.approvals import Grant, RequestState, Standing, Verify, request_stream, standing
 from indult.canonical import canonical
@@ -31,10 +31,17 @@ class Next(NamedTuple):
 
 
 class Folded(NamedTuple):
-    """A request as its stream tells it: the events, and how it stands."""
+    """A request as its stream tells it: the events, and how it stood at a time."""
 
     events: tuple[Event, ...]
     standing: Standing
+    at: str
+
+    def holds(self, now: str) -> bool:
+        """Tell whether it stands at `now` as it did then: no expiry lies between."""
+        request = self.standing.request
+        ends = [request.expires_at, request.scope.expires_at, *(made.expires_at for made in self.standing.decisions)]
+        return self.at <= now and not any(end is not None and self.at < end <= now for end in ends)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +78,7 @@ class Records:
         self._clock = clock
         self._verify = verify
         self._good: dict[tuple[str, bytes, str], bool] = {}
+        self._known: dict[str, Folded] = {}
 
     def now(self) -> str:
         """Return the present: never before what already happened."""
@@ -85,13 +93,23 @@ class Records:
             UnknownRequest: There is no such request.
             ForgedRecord: The stream is not what its chain says, or holds something else than this request.
         """
-        events = tuple(self._chained(request))
+        stream = request_stream(request)
+        head = self.ledger.head(stream)
+        try:
+            events = tuple(self.ledger.events(stream))
+        except LedgerCorrupt as exc:
+            raise ForgedRecord(f"request `{request}` cannot be read: {exc}", hint=_VERIFY) from exc
+        known = self._known.get(request)
+        # Read anew each time, but not verified anew as long as every field of every event is the same.
+        if known is not None and known.events == events and head == _head(events) and known.holds(now):
+            return known
+        _check_chain(request, events, head)
         found = self._standing(request, events, now)
         if found.request.id != request:
-            raise ForgedRecord(
-                f"the stream of request `{request}` holds request `{found.request.id}`", hint="run `indult log verify`"
-            )
-        return Folded(events, found)
+            raise ForgedRecord(f"the stream of request `{request}` holds request `{found.request.id}`", hint=_VERIFY)
+        folded = Folded(events, found, now)
+        remember(self._known, request, folded)
+        return folded
 
     def after(self, folded: Folded, kind: str, data: dict[str, Any], now: str) -> Standing:
         """Return how a request would stand after one more event."""
@@ -164,47 +182,35 @@ class Records:
             )
         return found
 
-    def _chained(self, request: str) -> Iterator[Event]:
-        """Yield the events of a request, each once its hash is seen to follow from the one before it."""
-        stream = request_stream(request)
-        head = self.ledger.head(stream)
-        version, prev = 0, GENESIS
-        try:
-            for event in self.ledger.events(stream):
-                version += 1
-                if (event.version, event.prev) != (version, prev) or event.hash != _hash(event):
-                    raise _broken(request, version)
-                prev = event.hash
-                # The ledger keeps the head of each stream apart: events that were cut off leave it behind.
-                if version == head[0] and prev != head[1]:
-                    raise _broken(request, version)
-                yield event
-        except (LedgerCorrupt, InputError) as exc:
-            raise _broken(request, version + 1) from exc
-        if version < head[0]:
-            raise _broken(request, version + 1)
-        if not version:
-            raise UnknownRequest(f"there is no request `{request}`", hint="`indult requests` lists those that are open")
-
     def _standing(self, request: str, events: Iterable[Event | Next], now: str) -> Standing:
         try:
             return standing(events, self.policy, now=now, verify=self.verify)
         except (ApprovalError, ScopeError, KeyError, TypeError, ValueError) as exc:
             # A forger need not write what the fold expects.
-            raise ForgedRecord(f"request `{request}` cannot be read: {exc}", hint="run `indult log verify`") from exc
+            raise ForgedRecord(f"request `{request}` cannot be read: {exc}", hint=_VERIFY) from exc
 
     def verify(self, public_key: str, payload: bytes, signature: str) -> bool:
         """Check a signature, one that was checked before from memory: the answer can never be another."""
         key = (public_key, payload, signature)
         if key not in self._good:
-            if len(self._good) >= _REMEMBERED:
-                self._good.clear()
-            self._good[key] = self._verify(*key)
+            remember(self._good, key, self._verify(*key))
         return self._good[key]
 
 
-_REMEMBERED = 1024
-"""How many signatures are remembered as checked: more than the live grants of any subject."""
+_REMEMBERED: Final = 1024
+"""How many requests and signatures are remembered as checked: more than any subject has live grants."""
+
+_VERIFY: Final = "run `indult log verify`"
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+def remember(memory: dict[K, V], key: K, value: V) -> None:
+    """Keep a value, and forget all others where there are too many."""
+    if len(memory) >= _REMEMBERED:
+        memory.clear()
+    memory[key] = value
 
 
 def timed_out(found: Standing) -> bool:
@@ -212,18 +218,41 @@ def timed_out(found: Standing) -> bool:
     return found.state is RequestState.EXPIRED or (found.state is RequestState.SPENT and found.uses_left > 0)
 
 
-def _hash(event: Event) -> str:
+def _head(events: tuple[Event, ...]) -> tuple[int, str]:
+    return (events[-1].version, events[-1].hash) if events else (0, GENESIS)
+
+
+def _check_chain(request: str, events: tuple[Event, ...], head: tuple[int, str]) -> None:
+    """Refuse events of which one does not follow from the one before, or that do not reach the recorded head.
+
+    Raises:
+        UnknownRequest: There are none, and none are recorded.
+        ForgedRecord: An event was changed, put in or removed; the message says which.
+    """
+    prev = GENESIS
+    for version, event in enumerate(events, 1):
+        if (event.version, event.prev) != (version, prev) or event.hash != _hash(event):
+            raise _broken(request, version)
+        prev = event.hash
+        # The ledger keeps the head of each stream apart. Others may write meanwhile, so events may go on beyond it.
+        if version == head[0] and prev != head[1]:
+            raise _broken(request, version)
+    if len(events) < head[0]:
+        raise _broken(request, len(events) + 1)
+    if not events:
+        raise UnknownRequest(f"there is no request `{request}`", hint="`indult requests` lists those that are open")
+
+
+def _hash(event: Event) -> str | None:
+    """Return the hash that an event must have, none where its data is no JSON that a ledger writes."""
+    try:
+        text = canonical(event.data)
+    except InputError:
+        return None
     return content_hash(
-        stream=event.stream,
-        version=event.version,
-        kind=event.kind,
-        at=event.at,
-        text=canonical(event.data),
-        prev=event.prev,
+        stream=event.stream, version=event.version, kind=event.kind, at=event.at, text=text, prev=event.prev
     )
 
 
 def _broken(request: str, version: int) -> ForgedRecord:
-    return ForgedRecord(
-        f"event {version} of request `{request}` is not what its chain says", hint="run `indult log verify`"
-    )
+    return ForgedRecord(f"event {version} of request `{request}` is not what its chain says", hint=_VERIFY)
