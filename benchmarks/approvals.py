@@ -145,7 +145,7 @@ def drafts(ledger: Ledger, policy: Policy) -> Iterator[Draft]:
         decision = answer(request)
         gone = {scope: {request.id: None} for scope in (index.live(subject), index.opened(subject), index.OPEN)}
         here = {
-            live(subject): {request.id: {"version": 2, "expires_at": FAR}},
+            index.live(subject): {request.id: {"version": 2, "expires_at": FAR}},
             index.GRANTS: {decision.grant: {"request": request.id}},
         }
         was_asked = {index.asked(subject): {f"sha256:{number:064x}": {"request": request.id}}}
