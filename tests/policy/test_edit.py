@@ -142,3 +142,11 @@ class TestRemove:
         text = f"schema: 1\napprovers: {{ann: {ANN}}}\nrules: [{{id: a, effect: ask, says: Ask., approval: signed}}]\n"
         with pytest.raises(PolicyError, match="takes signed approvals"):
             remove_approver(text, "ann")
+
+
+def test_what_would_change_more_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Should the text come out as another policy, whatever the reason, the file is left to a person."""
+    other = PLAIN.replace("ask", "deny") + f"approvers: {{ann: {ANN}}}\n"
+    monkeypatch.setattr("indult.policy.edit._Edit.inserted", lambda *_: other)
+    with pytest.raises(PolicyError, match="cannot be put in without changing more"):
+        add_approver(PLAIN, "ann", ANN)

@@ -191,6 +191,29 @@ class TestRests:
             boundary.judge(Action(tool="a", args={"n": n}), {}).verdict for n in (2, 3)
         ]
 
+    @pytest.mark.parametrize(
+        ("pattern", "tool", "matches"),
+        [
+            ("a*a", "aa", True),
+            ("a*a", "a", False),
+            ("ab*ba", "aba", False),
+            ("a*b*c", "a-b-c", True),
+            ("a*b*c", "a\nbc", True),
+            ("a*b*c", "acb", False),
+            ("*.x", "..x", True),
+            ("*.x", "-y", False),
+            ("a.*b*", "a.b", True),
+            ("a.*b*", "aab", False),
+            ("**", "", True),
+        ],
+    )
+    def test_tools_as_conditions(self, pattern: str, tool: str, matches: bool) -> None:
+        """The condition that stands for the pattern of a tool holds where the pattern matches."""
+        merged = merge(policy("id: all, effect: allow"), {"user": policy(f"id: a, effect: allow, tool: '{pattern}'")})
+        judgement = Boundary(policy=merged).judge(Action(tool=tool or "any", args={}), {})
+
+        assert (Verdict.APPROVE if matches else Verdict.DENY) is judgement.verdict
+
     def test_many_rules(self) -> None:
         """A policy of a hundred allows is merged and still tells them apart."""
         base = policy("id: all, effect: allow")
@@ -240,6 +263,15 @@ class TestChanged:
         """An allow that was added opens nothing, and one that was taken out is gone."""
         assert [Verdict.DENY] == self.verdicts(policy("id: all, effect: allow"), "write")
         assert [Verdict.DENY] == self.verdicts(policy("id: send, tool: send, effect: allow"), "read")
+
+    def test_default_that_denies(self) -> None:
+        """A default that became stricter holds at once, and one that became laxer does not."""
+        lax = replace(self.TRUSTED, default=Effect.ASK)
+        write = Action(tool="write", args={})
+
+        for trusted, changed in ((lax, self.TRUSTED), (self.TRUSTED, lax)):
+            merged = merge(trusted, {"changed": changed})
+            assert Verdict.DENY is Boundary(policy=merged).judge(write, {}).verdict
 
     def test_modes(self) -> None:
         """A file that says `observe` now does not end what is enforced."""

@@ -91,6 +91,12 @@ def test_a_rule_that_cannot_be_is_refused(changes: dict[str, Any]) -> None:
         allow(**changes)
 
 
+def test_signatures_that_nobody_could_give_are_refused() -> None:
+    """Without approvers nobody checks signatures, so a rule that takes only signed approvals would take any."""
+    with pytest.raises(PolicyError, match="takes signed approvals"):
+        Policy(rules=(ASK,))
+
+
 @pytest.mark.parametrize("data", [{}, {"id": "a"}, {"id": "a", "effect": "allow", "wen": "x"}, [], "a"])
 def test_json_that_is_no_rule_is_refused(data: Any) -> None:
     """Missing and unknown keys of a stored rule are policy errors."""
