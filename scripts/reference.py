@@ -44,8 +44,10 @@ def _walk(path: list[str], command: click.Command) -> Iterator[tuple[list[str], 
 def _help(path: list[str], command: click.Command) -> str:
     """Return the block that a reader would see, and that a test compares with what the command prints."""
     context: click.Context | None = None
-    for name in path:
-        context = click.Context(command, info_name=name, parent=context, terminal_width=100, max_content_width=100)
+    for depth, name in enumerate(path, 1):
+        # A usage repeats the arguments of all its parents, and these have none.
+        part = command if depth == len(path) else click.Group(name)
+        context = click.Context(part, info_name=name, parent=context, terminal_width=100, max_content_width=100)
     assert context is not None
     heading = "" if len(path) <= 2 else f"## `{' '.join(path)}`\n\n"
     return f"{heading}```text\n{command.get_help(context)}\n```\n"
