@@ -414,6 +414,7 @@ def the_grader_listens(patch: pytest.MonkeyPatch) -> None:
     grade = Run._grade
 
     async def chatty(self: Run, step: Step, *given: Any) -> Any:
+        """Let the rationale ride on the outcome."""
         assert step.outcome is not None
         rationale = step.proposal.rationale if step.proposal else ""
         return await grade(self, replace(step, outcome=replace(step.outcome, result=rationale)), *given)
