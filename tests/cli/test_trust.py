@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.agents import PUBLIC
 from tests.test_package import modules
 from tests.test_trust import ALL, READ, SEND, write
 
@@ -215,6 +216,23 @@ class TestInForce:
 
         assert 1 == indult("check", CALL).exit_code
         assert 1 == indult("brief").exit_code
+
+    def test_ledger_that_is_being_made(self, indult: Run, file: Path, data_home: Path) -> None:
+        """A ledger whose file is there and empty, because another process is about to fill it, holds no record."""
+        (data_home / "indult").mkdir(parents=True)
+        (data_home / "indult" / "ledger.db").touch(mode=0o600)
+
+        assert 2 == indult("check", CALL).exit_code
+
+    def test_verbs_of_approvals(self, indult: Run, file: Path) -> None:
+        """Approvers whom a changed file puts in can neither decide nor be shown: the trusted version has none."""
+        trust(indult, file)
+        (row,) = indult("request", '{"tool": "send"}', "--subject", "s", "--json").json
+        write(file, SEND, READ, head=f"approvers: {{eve: {PUBLIC.text}}}\n")
+
+        assert "unsigned" in indult("show", row["id"]).stdout
+        assert 0 == indult("approve", row["id"], "--digest", row["digest"], "--by", "ada").exit_code
+        assert 0 == indult("check", '{"tool": "send"}', "--subject", "s").exit_code
 
     def test_ledger_of_the_environment(
         self, indult: Run, file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

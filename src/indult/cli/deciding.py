@@ -15,14 +15,14 @@ import click
 
 from indult.approvals import Choice, HumanDecision, RequestState, Standing, Via
 from indult.boundary import Boundary
-from indult.cli.frame import db_option, emit, json_option, policy_option, printable
+from indult.cli.frame import db_option, emit, json_option, law_option, printable
+from indult.cli.law import policy_in_force
 from indult.cli.showing import grant_line, moment, paragraphs, standing_data, standing_lines, unsigned_note
 from indult.errors import ApprovalError, BadSignature, UsageError
 from indult.gate import Requests
 from indult.gate.deciding import check_decision
 from indult.ids import new_id
 from indult.ledger import open_ledger, utc_now
-from indult.policy import load_policy
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -51,7 +51,7 @@ _OPTIONS: Final = (
     ),
     click.option("--agent", is_flag=True, help="Sign with the key that ssh-agent holds, and with no other."),
     db_option,
-    policy_option,
+    law_option,
     json_option,
 )
 
@@ -85,13 +85,13 @@ def decide(
     passphrase_file: str | None,
     agent: bool,
     db: str | None,
-    policy: str,
+    policy: str | None,
     as_json: bool,
     uses: int | None = None,
     expires: str | None = None,
 ) -> None:
     """Record one answer to one request, which is always named, and say what came of it."""
-    law = load_policy(policy)
+    law = policy_in_force(policy, db)
     keys = _Keys(file=key_file, passphrase=passphrase_file, agent=agent)
     keys.check(law)
     with open_ledger(db, create=False) as ledger:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from indult.cli.frame import db_option, emit, json_option, policy_option
+from indult.cli.frame import db_option, emit, json_option, law_option
 from indult.cli.showing import grant_data, grant_line, reading, tell_damaged
 from indult.gate.requests import asked_stream
 
@@ -23,9 +23,9 @@ __all__ = ["command"]
 )
 @click.option("--subject", metavar="NAME", help="Only the grants of this subject.")
 @db_option
-@policy_option
+@law_option
 @json_option
-def command(*, subject: str | None, db: str | None, policy: str, as_json: bool) -> int | None:
+def command(*, subject: str | None, db: str | None, policy: str | None, as_json: bool) -> int | None:
     """Print one line per live grant, and one per record that opens nothing since it is damaged."""
     with reading(db, policy) as (ledger, requests, _):
         subjects = _subjects(ledger) if subject is None else [subject]

@@ -9,6 +9,7 @@ from indult.cli.plain import DATABASE, POLICY
 from indult.places import data_folder
 
 if TYPE_CHECKING:
+    from indult.ledger import Ledger
     from indult.policy import Policy
 
 __all__ = ["ledger_is_there", "policy_in_force"]
@@ -33,10 +34,19 @@ def policy_in_force(named: str | None, db: str | None = None) -> Policy:
     # Most who judge have recorded nothing yet, and a database takes longer to open than all the rest.
     if not ledger_is_there(address):
         return effective_policy(file)
+    with _opened(address) as ledger:
+        return effective_policy(file, ledger)
+
+
+def _opened(address: str | None) -> Ledger:
+    """Open a ledger to read it; one that is being made right now, or is of an older version, is brought up to date."""
+    from indult.errors import LedgerError
     from indult.ledger import open_ledger
 
-    with open_ledger(address, read_only=True) as ledger:
-        return effective_policy(file, ledger)
+    try:
+        return open_ledger(address, read_only=True)
+    except LedgerError:
+        return open_ledger(address, create=False)
 
 
 def ledger_is_there(address: str | None) -> bool:

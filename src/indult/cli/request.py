@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from indult.cli.frame import db_option, emit, json_option, option, policy_option, printable
+from indult.cli.frame import db_option, emit, json_option, law_option, option, printable
 from indult.cli.judging import CODES, FACTS, judgement_lines, read_action, read_facts
+from indult.cli.law import policy_in_force
 from indult.cli.showing import moment, paragraphs, standing_data
 from indult.gate import Gate, Requests
 from indult.judgements import Judgement, Verdict
 from indult.ledger import open_ledger, utc_now
-from indult.policy import load_policy
 from indult.scopes import MAX_USES, Scope
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ __all__ = ["command"]
 @click.option("--expires", metavar="TIME", help="Until when: 30m, 2h, 7d, or a time as RFC 3339; a must above one use.")
 @option(FACTS)
 @db_option
-@policy_option
+@law_option
 @json_option
 def command(
     *,
@@ -54,11 +54,11 @@ def command(
     expires: str | None,
     facts: str | None,
     db: str | None,
-    policy: str,
+    policy: str | None,
     as_json: bool,
 ) -> int:
     """Open a request, unless the law gives the answer itself."""
-    law = load_policy(policy)
+    law = policy_in_force(policy, db)
     proposed = read_action(action)
     known = read_facts(law, facts)
     until = None if expires is None else moment(expires, utc_now())

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from indult.approvals import HumanDecision
-from indult.cli.frame import db_option, emit, json_option, policy_option, printable
+from indult.cli.frame import db_option, emit, json_option, law_option, printable
 from indult.cli.showing import reading, request_line, row, tell_damaged
 from indult.errors import ForgedRecord, IndultError
 from indult.ledger import utc_now
@@ -46,10 +46,10 @@ _SAYS: Final = {
 @click.option("--all", "everything", is_flag=True, help="Those that are closed, too.")
 @click.option("--watch", is_flag=True, help="Go on with new requests and answers, whoever writes them, until Ctrl-C.")
 @db_option
-@policy_option
+@law_option
 @json_option
 def command(
-    *, subject: str | None, everything: bool, watch: bool, db: str | None, policy: str, as_json: bool
+    *, subject: str | None, everything: bool, watch: bool, db: str | None, policy: str | None, as_json: bool
 ) -> int | None:
     """Print one line per request."""
     damaged = 0

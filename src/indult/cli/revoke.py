@@ -5,11 +5,11 @@ from __future__ import annotations
 import click
 
 from indult.cli.deciding import by_option, os_user
-from indult.cli.frame import db_option, emit, json_option, policy_option, printable
+from indult.cli.frame import db_option, emit, json_option, law_option, printable
+from indult.cli.law import policy_in_force
 from indult.cli.showing import row
 from indult.gate import Requests
 from indult.ledger import open_ledger
-from indult.policy import load_policy
 
 __all__ = ["command"]
 
@@ -23,11 +23,11 @@ __all__ = ["command"]
 @click.option("--note", default="", help="Why; it stays in the ledger.")
 @by_option
 @db_option
-@policy_option
+@law_option
 @json_option
-def command(*, grant: str, note: str, by: str | None, db: str | None, policy: str, as_json: bool) -> None:
+def command(*, grant: str, note: str, by: str | None, db: str | None, policy: str | None, as_json: bool) -> None:
     """Revoke a grant."""
-    law = load_policy(policy)
+    law = policy_in_force(policy, db)
     with open_ledger(db, create=False) as ledger:
         standing = Requests(ledger, law).revoke(grant, by=os_user() if by is None else by, note=note)
     if as_json:

@@ -6,7 +6,7 @@ import click
 
 from indult.boundary import Boundary
 from indult.cli.deciding import by_option, os_user
-from indult.cli.frame import db_option, emit, json_option, policy_option
+from indult.cli.frame import db_option, emit, json_option, law_option
 from indult.cli.showing import paragraphs, reading, standing_data, standing_lines
 from indult.ledger import utc_now
 
@@ -22,9 +22,9 @@ __all__ = ["command"]
 @click.argument("name", metavar="ID")
 @by_option
 @db_option
-@policy_option
+@law_option
 @json_option
-def command(*, name: str, by: str | None, db: str | None, policy: str, as_json: bool) -> None:
+def command(*, name: str, by: str | None, db: str | None, policy: str | None, as_json: bool) -> None:
     """Print all that a person has to see before answering."""
     with reading(db, policy) as (_, requests, law):
         standing = requests.grant(name) if name.startswith("g_") else requests.standing(name)

@@ -13,6 +13,7 @@ import click
 from indult.approvals import Choice, Grant, HumanDecision, RequestState, Standing, Via
 from indult.canonical import canonical
 from indult.cli.frame import emit, printable
+from indult.cli.law import policy_in_force
 from indult.errors import IndultError, LedgerReadOnly, UsageError
 
 if TYPE_CHECKING:
@@ -50,13 +51,12 @@ _HIDDEN: Final = "what looks like a secret is neither kept nor shown: approve on
 
 
 @contextmanager
-def reading(db: str | None, policy: str, *, create: bool = False) -> Iterator[tuple[Ledger, Requests, Policy]]:
+def reading(db: str | None, policy: str | None, *, create: bool = False) -> Iterator[tuple[Ledger, Requests, Policy]]:
     """Open the requests of a ledger to read them; with `create`, make the ledger where none is."""
     from indult.gate import Requests
     from indult.ledger import open_ledger
-    from indult.policy import load_policy
 
-    law = load_policy(policy)
+    law = policy_in_force(policy, db)
     if create:
         with suppress(LedgerReadOnly):
             open_ledger(db).close()
