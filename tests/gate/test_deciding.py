@@ -362,3 +362,14 @@ class TestRevoke:
 
         with pytest.raises(ReplayedDecision, match=f"`{found.grant.id}` is used up"):
             desk.requests.reserve([found.grant.id], action=pay(), by="agent")
+
+    def test_reserving_what_was_answered_anew(self, desk: Desk) -> None:
+        """A second approval is another grant; the first does not hold beside it."""
+        first = desk.approved()
+        second = desk.decide(first)
+        assert first.grant is not None
+        assert second.grant is not None
+
+        with pytest.raises(RevokedGrant, match=f"`{first.grant.id}` does not hold: a later answer"):
+            desk.requests.reserve([first.grant.id], action=pay(), by="agent")
+        assert 1 == len(desk.requests.reserve([second.grant.id], action=pay(), by="agent")[0])

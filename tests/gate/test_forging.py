@@ -77,7 +77,7 @@ def forget_mark(desk: Desk) -> None:
 Edit = Callable[[dict[str, Any]], None]
 
 
-def edit(desk: Desk, request: str, kind: str, change: Edit, *, chained: bool) -> None:
+def edit(desk: Desk, request: str, kind: str, change: Edit, *, chained: bool, head: bool = True) -> None:
     """Change the data of the first event of a kind of a request, and delete the mark; with a right chain, from there on."""
     forget_mark(desk)
     stream = request_stream(request)
@@ -101,7 +101,9 @@ def edit(desk: Desk, request: str, kind: str, change: Edit, *, chained: bool) ->
             )
         )
     assert changed
-    tamper(desk, *statements, ("UPDATE heads SET hash = ? WHERE stream = ?", (prev, stream)))
+    if head:
+        statements.append(("UPDATE heads SET hash = ? WHERE stream = ?", (prev, stream)))
+    tamper(desk, *statements)
 
 
 def write(desk: Desk, request: str, kind: str, data: dict[str, Any], **views: Any) -> None:
@@ -230,6 +232,13 @@ class TestEdits:
         listed(desk, found.request.id)
 
         assert "an older copy of it was put back" in forged(desk)
+
+    def test_42_a_right_chain_to_another_head(self, desk: Desk) -> None:
+        """A chain that was mended, and does not end at the recorded head, is not the chain that was written."""
+        found = desk.decide(asked(desk))
+        edit(desk, found.request.id, "request_opened", lambda data: data.update(more=1), chained=True, head=False)
+
+        assert f"event 2 of request `{found.request.id}` is not what its chain says" == forged(desk)
 
 
 class TestViews:

@@ -385,13 +385,23 @@ class TestSweep:
 
         assert {} == desk.ledger.recall(index.live(SUBJECT))
 
+    def test_an_index_that_was_put_back_is_swept_once(self, desk: Desk) -> None:
+        """A request that was written down as expired is not written down again, whatever an index says."""
+        found = desk.approved(until=desk.clock.later(hours=1))
+        desk.clock.move(hours=1)
+        desk.requests.sweep(SUBJECT)
+        desk.ledger.append(Draft("other", "note", {"latest": {index.live(SUBJECT): {found.request.id: {}}}}))
+
+        assert 0 == desk.requests.sweep(SUBJECT)
+        assert 1 == sum(event.kind == "expired" for event in desk.ledger.events())
+
 
 class TestTime:
     def test_a_clock_set_back_revives_nothing(self, desk: Desk) -> None:
         """The present is never before what the ledger has seen."""
         found = desk.approved(until=desk.clock.later(hours=1))
         desk.clock.move(hours=1)
-        desk.gate.check(Action(tool="look"), {})
+        desk.ledger.append(Draft("other", "note", {}))
         desk.clock.move(hours=-1)
 
         assert RequestState.EXPIRED is desk.requests.standing(found.request.id).state
