@@ -30,7 +30,7 @@ from indult.cel import (
     fuse,
     program,
 )
-from indult.errors import EvaluationError
+from indult.errors import ConditionError, EvaluationError
 
 WORLD: dict[str, Type] = {
     "max": INT,
@@ -341,6 +341,16 @@ class TestNoEscape:
 
 
 class TestProgram:
+    @pytest.mark.parametrize(
+        "call", ["duration({})", "timestamp({})", "string({})", "{}.getHours()", "{} + {}", "{} < {}"]
+    )
+    @pytest.mark.parametrize("kind", ["duration('1s')", "timestamp(0)"])
+    def test_a_null_among_times_is_none_of_them(self, call: str, kind: str) -> None:
+        """A null passes the checker beside a time, and no function may take it for one: it is an error there."""
+        text = call.format(*[f"{{'a': null, 'b': {kind}}}['a']"] * 2)
+        with pytest.raises((ConditionError, EvaluationError)):
+            program(check(text, Env({}), expect=None))({})
+
     @pytest.mark.parametrize(
         ("kind", "given", "expected"),
         [

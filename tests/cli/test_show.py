@@ -89,7 +89,7 @@ class TestShow:
         ran = office("show", bad["id"])
 
         assert (1, "") == (ran.exit_code, ran.stdout)
-        assert f"event 1 of request `{bad['id']}` is not what its chain says" in ran.stderr
+        assert f"request `{bad['id']}` cannot be read" in ran.stderr
         for verb in (["requests"], ["requests", "--all"]):
             ran = office(*verb)
             assert (1, True) == (ran.exit_code, ran.stdout.replace("\n", "").isprintable())

@@ -26,6 +26,8 @@ __all__ = ["OPERATORS", "plain_call"]
 _EXACT_FLOAT: Final = 2**53
 _DIRECT: Final = frozenset({"int", "uint", "double", "string", "bytes", "bool", "null_type", "timestamp", "duration"})
 _ORDERED: Final = _DIRECT - {"null_type"}
+# A value of these types is one in any case; a null passes the checker for a time or a duration.
+_SURE: Final = _DIRECT - {"timestamp", "duration"}
 _SIGNS: Final = {"_<_": "<", "_<=_": "<=", "_>_": ">", "_>=_": ">=", "_+_": "+", "_-_": "-", "_*_": "*"}
 
 
@@ -36,7 +38,7 @@ def plain_call(out: Compiler, node: Call) -> str:
     if constant is not None:
         return out.refer(constant)
     kinds = [resolve(arg.type) for arg in node.args]
-    if all(kind.name in _DIRECT for kind in kinds):
+    if all(kind.name in _SURE for kind in kinds):
         for one in overloads(node.function, node.member):
             if not one.generic and list(one.params) == kinds:
                 run = one.run

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from indult.cli.frame import db_option, emit, json_option, law_option
+from indult.cli.frame import db_option, emit, json_option, law_option, printable
 from indult.cli.showing import grant_data, grant_line, reading, tell_damaged
 from indult.gate.requests import asked_stream
 
@@ -29,13 +29,19 @@ def command(*, subject: str | None, db: str | None, policy: str | None, as_json:
     """Print one line per live grant, and one per record that opens nothing since it is damaged."""
     with reading(db, policy) as (ledger, requests, _):
         subjects = _subjects(ledger) if subject is None else [subject]
-        found = [grant for one in subjects for grant in requests.live(one)]
+        looked = [requests.look(one) for one in subjects]
         damaged = [exc for one in subjects for exc in requests.forged(one)]
-    for grant in found:
+    for grant in (grant for look in looked for grant in look.grants):
         if as_json:
             emit(grant_data(grant))
         else:
             click.echo(grant_line(grant))
+    for void in (standing for look in looked for standing in look.void):
+        if as_json:
+            emit({"void": void.request.id, "refused": list(void.refused)})
+        else:
+            why = "; ".join(void.refused) or f"it takes {void.wanted} approvals now"
+            click.echo(printable(f"void: request `{void.request.id}` waits for an answer again: {why}"))
     tell_damaged(damaged, as_json=as_json)
     return 1 if damaged else None
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, TypeVar
 
-from indult.approvals import Grant, RequestState, Standing, Verify, request_stream, standing
+from indult.approvals import Choice, Grant, RequestState, Standing, Verify, request_stream, standing
 from indult.canonical import canonical
 from indult.errors import ApprovalError, ForgedRecord, InputError, LedgerCorrupt, ScopeError, UnknownRequest
 from indult.gate import index
@@ -48,11 +48,13 @@ class Folded(NamedTuple):
 class Live:
     """What the index of a subject led to: requests with a live grant, those whose time is over, and forged records.
 
-    A forged record opens nothing; it is kept here to be told.
+    `void` are those whose approvals do not count under the present policy, though they did when they were given: they
+    wait for an answer again. A forged record opens nothing; it is kept here to be told.
     """
 
     standings: tuple[Standing, ...] = ()
     over: tuple[Standing, ...] = ()
+    void: tuple[Standing, ...] = ()
     forged: tuple[ForgedRecord, ...] = ()
 
     @property
@@ -134,6 +136,7 @@ class Records:
         now = self.now()
         standings: list[Standing] = []
         over: list[Standing] = []
+        void: list[Standing] = []
         forged: list[ForgedRecord] = []
         for request in listed:
             try:
@@ -145,10 +148,24 @@ class Records:
                 standings.append(found)
             elif timed_out(found):
                 over.append(found)
+            elif not found.state.closed and self._void(found):
+                void.append(found)
             elif self.ledger.latest(index.live(subject), request) is not None:
                 # Read again, since somebody may have used it up between the index and the fold.
                 forged.append(ForgedRecord(f"request `{request}` is listed as live, and is {found.state}"))
-        return Live(standings=tuple(standings), over=tuple(over), forged=tuple(forged))
+        return Live(standings=tuple(standings), over=tuple(over), void=tuple(void), forged=tuple(forged))
+
+    def _void(self, found: Standing) -> bool:
+        """Tell whether the policy, and nothing in the records, is why an approval no longer counts.
+
+        It declares other approvers now, or takes more of them. A signature that is there and wrong is another matter.
+        """
+        approving = [decision for decision in found.decisions if decision.choice is Choice.APPROVE]
+        known = [decision for decision in approving if decision.id not in {one.split(":")[0] for one in found.refused}]
+        others = [decision for decision in approving if decision not in known]
+        if any(decision.by in self.policy.approvers and decision.signature is not None for decision in others):
+            return False
+        return bool(others) or 0 < len(found.approved_by) < found.wanted
 
     def pending(self, subject: str | None) -> tuple[list[Standing], list[ForgedRecord]]:
         """Fold the requests that wait for an answer, those of one subject or all, oldest first; tell of forged ones."""
