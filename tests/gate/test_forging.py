@@ -240,6 +240,18 @@ class TestEdits:
 
         assert f"event 2 of request `{found.request.id}` is not what its chain says" == forged(desk)
 
+    @pytest.mark.parametrize("text", ["", "{", "[]x", '{"a": \x01}'])
+    def test_43_what_is_no_json(self, desk: Desk, text: str) -> None:
+        """An event that cannot be read at all takes its request along, and is named; with the mark in place, that is too."""
+        found = desk.decide(asked(desk))
+        stream = request_stream(found.request.id)
+        tamper(desk, ("UPDATE events SET data = ? WHERE stream = ? AND version = 2", (text, stream)))
+        desk.ledger.append(Draft("other", "note", {}))
+
+        assert "the approval that was marked last cannot be read" in forged(desk)
+        forget_mark(desk)
+        assert f"request `{found.request.id}` cannot be read: event 2 of stream `{stream}`" in forged(desk)
+
 
 class TestViews:
     """Views, which say where to look and nothing else."""

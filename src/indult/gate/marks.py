@@ -23,7 +23,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from indult.errors import ForgedRecord
+from indult.errors import ForgedRecord, LedgerCorrupt
 from indult.ledger import Event, Ledger
 
 __all__ = ["Mark", "mark_of", "state_folder"]
@@ -64,7 +64,10 @@ class Mark:
         except (OSError, ValueError, TypeError, KeyError) as exc:
             raise ForgedRecord(f"the mark `{self.path}` cannot be read: {exc}", hint=_HINT) from exc
         position, hashed = marked
-        event = next(ledger.events(after=position - 1, limit=1), None)
+        try:
+            event = next(ledger.events(after=position - 1, limit=1), None)
+        except LedgerCorrupt as exc:
+            raise ForgedRecord(f"the approval that was marked last cannot be read: {exc}", hint=_HINT) from exc
         if event is None or (event.position, event.hash) != (position, hashed):
             raise ForgedRecord(
                 f"the ledger does not hold the approval at position {position} that it once held: an older copy of it"
