@@ -228,6 +228,8 @@ def check_line(text: object, what: str, *, most: int = MAX_LINE) -> None:
         raise ScopeError(f"a scope has no {what}")
     if len(text) > most:
         raise ScopeError(f"the {what} is {len(text)} characters long, at most {most}")
+    if text.isascii() and text.isprintable():
+        return
     for char in text:
         if misleading(char):
             raise ScopeError(f"the {what} holds U+{ord(char):04X}, which is invisible or changes how the line reads")

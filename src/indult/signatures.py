@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from binascii import Error, a2b_base64, b2a_base64
 from dataclasses import dataclass
+from functools import lru_cache
 from hashlib import sha256
 from typing import Final, Protocol
 
@@ -73,6 +74,7 @@ class Signer(Protocol):
         ...
 
 
+@lru_cache(maxsize=256)
 def parse_public_key(line: str) -> PublicKey:
     """Return the key of a line `ssh-ed25519 BASE64 [COMMENT]`.
 
