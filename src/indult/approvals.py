@@ -255,6 +255,14 @@ class Standing:
         return next((decision.note for decision in reversed(self.decisions) if decision.note), "")
 
     @property
+    def answer(self) -> str:
+        """Return the last answer in words: who chose what, and what they wrote; empty without one."""
+        if not self.decisions:
+            return ""
+        last = self.decisions[-1]
+        return f"{last.by} chose to {last.choice}{f': {last.note}' if last.note else ''}"
+
+    @property
     def signed(self) -> bool:
         """Tell whether every approval on it carries a signature."""
         approving = [decision for decision in self.decisions if decision.by in self.approved_by]

@@ -37,14 +37,24 @@ class TestShow:
 
         assert (1, "error: there is no run `run_x`\nhint: indult run list\n") == (ran.exit_code, ran.stderr)
 
-    def test_an_empty_ledger_has_no_run(self, indult: Run) -> None:
+    def test_a_ledger_without_runs_has_nothing_to_show(self, indult: Run, tmp_path: Path) -> None:
         """Without any run there is nothing to show."""
-        ran = indult("run", "show")
+        path = str(tmp_path / "l.db")
+        open_ledger(path).close()
+        ran = indult("run", "show", "--db", path)
 
         assert (1, "error: there is no run in this ledger\nhint: indult run list\n") == (ran.exit_code, ran.stderr)
 
 
 class TestList:
+    def test_a_name_misspelled_makes_no_ledger(self, indult: Run, tmp_path: Path) -> None:
+        """Looking into a ledger that is not there is an error, and there is none afterwards."""
+        ran = indult("run", "list", "--db", str(tmp_path / "typo.db"))
+
+        assert 1 == ran.exit_code
+        assert "there is no ledger at" in ran.stderr
+        assert not (tmp_path / "typo.db").exists()
+
     def test_lists_runs_with_their_stop(self, indult: Run) -> None:
         """Each run is a line with its name, world, events and how it ended."""
         indult("mixer", "--max-turns", "1")

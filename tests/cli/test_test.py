@@ -85,6 +85,7 @@ class TestCases:
         ("text", "message"),
         [
             ("cases: 3", "has no list `cases`"),
+            ("cases: []", "has no list `cases`"),
             ("cases: [3]", "case 1: a case is a `int`, not a mapping"),
             ("cases: [{name: a, expect: DENY}]", "case 1: a case has no `action`"),
             ("cases: [{name: a, action: {tool: t}, expect: MAYBE}]", "`MAYBE` is no verdict"),
@@ -99,6 +100,25 @@ class TestCases:
         ran = indult("test", write(tmp_path, text), "--policy", str(law))
 
         assert 1 == ran.exit_code
+        assert message in ran.stderr
+
+    @pytest.mark.parametrize(
+        ("text", "message"),
+        [
+            (
+                "cases: [{name: a, action: {tool: move, args: {n: 1}}, facts: {shp: 1}, expect: APPROVE}]",
+                "no fact `shp`",
+            ),
+            ("cases: [{name: a, action: {tool: move, args: {n: 1}}, rules: [moev], expect: APPROVE}]", "`moev`"),
+        ],
+    )
+    def test_a_misspelled_name_passes_no_case(
+        self, indult: Run, law: Path, tmp_path: Path, text: str, message: str
+    ) -> None:
+        """A fact or a rule that the policy does not have is an error of the case, whatever verdict would come out."""
+        ran = indult("test", write(tmp_path, text), "--policy", str(law))
+
+        assert 3 == ran.exit_code
         assert message in ran.stderr
 
     def test_no_files_are_an_error(self, indult: Run, law: Path) -> None:

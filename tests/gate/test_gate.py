@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from indult import Action, Gate, Verdict, loads_policy
+from indult.approvals import Choice, HumanDecision, Via
 from indult.canonical import canonical
 from indult.errors import InputError
 from indult.gate import PREVIEW_BYTES
@@ -116,3 +117,29 @@ class TestSubject:
         """A judgement is never written among requests, trust or the ledger's own events, where it could pass for one."""
         with pytest.raises(InputError, match="cannot be a subject"):
             Gate(loads_policy(LAW), MemoryLedger(), name)
+
+
+class TestAnswer:
+    def test_whoever_asked_reads_what_a_person_answered(self) -> None:
+        """A rejection with its note is part of the reason the next time the same is tried, so nobody waits for ever."""
+        law = loads_policy("schema: 1\ndefault: deny\nrules: [{id: send, tool: send, effect: ask, says: Ask first.}]")
+        gate = Gate(law, MemoryLedger(), "session:1")
+        action = Action(tool="send", args={"to": "x"})
+        request = gate.check(action, {}).request
+        assert request is not None
+        asked = gate.requests.standing(request)
+        gate.requests.decide(
+            HumanDecision(
+                id="d_1",
+                request=request,
+                choice=Choice.REJECT,
+                digest=asked.request.digest,
+                seen=0,
+                by="ann",
+                via=Via.CLI,
+                at="2026-01-01T00:00:00.000000Z",
+                note="wrong address",
+            )
+        )
+
+        assert f"(request `{request}`: ann chose to reject: wrong address)" in gate.check(action, {}).reason

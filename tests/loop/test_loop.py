@@ -298,6 +298,26 @@ class TestStops:
         assert last is not None
         assert {"kind": "cancelled", "detail": "cancelled in turn 1"} == last.data["stop"]
 
+    def test_ctrl_c_is_heard_although_nothing_waits(self) -> None:
+        """A maker and tools that never wait do not keep a run from being cancelled after the step under way."""
+
+        async def cancel_soon() -> int:
+            task = asyncio.ensure_future(setup.loop.run("one"))
+
+            def cancel(step: Step) -> None:
+                setup.steps.append(step)
+                task.cancel()
+
+            setup.loop.on_step = cancel
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            return len(setup.steps)
+
+        setup = Setup([read()] * 50, budget=Budget(turns=50))
+
+        assert 1 == asyncio.run(cancel_soon())
+        assert "run_stopped" == setup.kinds()[-1]
+
 
 class TestResume:
     def test_an_unknown_run_is_an_error(self) -> None:

@@ -11,6 +11,7 @@ from indult.cli.edge import printable, read_input
 from indult.cli.plain import Option
 from indult.errors import FactError
 from indult.judgements import Judgement, Verdict
+from indult.policy.context import check_declared
 
 if TYPE_CHECKING:
     from indult.policy import Policy
@@ -41,11 +42,7 @@ def read_facts(policy: Policy, given: str | None) -> dict[str, Any]:
     for name in policy.context:
         if name not in facts:
             raise FactError(f"the policy declares the fact `{name}`, which is not given", hint="give it with --facts")
-    for name in facts:
-        if name not in policy.context:
-            raise FactError(
-                f"the policy declares no fact `{name}`", hint=f"facts: {', '.join(policy.context) or 'none'}"
-            )
+    check_declared(policy.context, facts)
     return dict(facts)
 
 
@@ -63,6 +60,8 @@ def judgement_lines(judgement: Judgement) -> list[str]:
         lines.append(f"request: {judgement.request}")
     if judgement.observed:
         lines.append("observing rules that matched: " + ", ".join(judgement.observed))
+    if any(rule.startswith("changed/") for rule in judgement.rules):
+        lines.append("the policy file is not the version that a person trusts: `indult trust --show`")
     return [printable(line) for line in lines]
 
 

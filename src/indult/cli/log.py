@@ -16,7 +16,7 @@ from indult.ledger import open_ledger
 from indult.ledger.audit import anchor_line, read_anchors
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from indult.ledger import Anchor, Event, Fault, Ledger, Verification
 
@@ -93,12 +93,21 @@ def _show(event: Event, *, as_json: bool) -> None:
     if as_json:
         emit(event.to_dict())
         return
-    text = canonical(event.data)
+    text = _summary(event.data)
     shown = text if len(text) <= SHOWN else f"{text[: SHOWN - 1]}…"
     click.echo(
         f"{event.position:>6}  {event.at}  {printable(event.stream)}/{event.version}  {printable(event.kind)}"
         f"  {printable(shown)}"
     )
+
+
+def _summary(data: Mapping[str, Any]) -> str:
+    """Return what a person looks for in an event: of a judgement the verdict, the tool and the reason, else the data."""
+    judgement = data.get("judgement")
+    if not isinstance(judgement, dict) or not {"verdict", "reason"} <= judgement.keys():
+        return canonical(data)
+    observed = "" if judgement.get("enforced", True) else " (observed only)"
+    return f"{judgement['verdict']}{observed} {data.get('tool')}: {judgement['reason']}"
 
 
 def _given(context: click.Context, db: str | None, as_json: bool) -> tuple[str | None, bool]:

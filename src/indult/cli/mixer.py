@@ -68,11 +68,15 @@ def play(world: Mixer, start: Callable[[Callable[[Step], None]], Any], *, as_jso
     """Run `start` with a watcher that shows every step, then show how it ended; return the exit code."""
     turns, agents = world.options.max_turns, len(world.cast)
     steps = min(turns * agents, world.options.max_engine_calls)
-    if not as_json and steps >= _LONG and sys.stdout.isatty():
-        with click.progressbar(length=steps, label="steps") as bar:
-            result = asyncio.run(start(lambda step: bar.update(1)))
-    else:
-        result = asyncio.run(start(_emit_step if as_json else _print_step))
+    try:
+        if not as_json and steps >= _LONG and sys.stdout.isatty():
+            with click.progressbar(length=steps, label="steps") as bar:
+                result = asyncio.run(start(lambda step: bar.update(1)))
+        else:
+            result = asyncio.run(start(_emit_step if as_json else _print_step))
+    except KeyboardInterrupt:
+        click.echo("\ncancelled; every step so far is kept, and `indult run resume` goes on from there", err=True)
+        raise
     if as_json:
         emit(
             {"stop": result.stop.to_dict(), "metrics": metrics(result.meter), "bonds": world.bonds(), "run": result.run}

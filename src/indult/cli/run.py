@@ -30,7 +30,7 @@ def command() -> None:
 @json_option
 def list_runs(*, db: str | None, as_json: bool) -> None:
     """Print one line per run: its name, world, events, and how it ended."""
-    with open_ledger(db) as ledger:
+    with open_ledger(db, create=False) as ledger:
         for row in _runs(ledger):
             if as_json:
                 emit(row)
@@ -44,7 +44,7 @@ def list_runs(*, db: str | None, as_json: bool) -> None:
 @json_option
 def show(*, run: str | None, db: str | None, as_json: bool) -> None:
     """Print a run as the ledger has it."""
-    with open_ledger(db) as ledger:
+    with open_ledger(db, create=False) as ledger:
         row = _find(ledger, run)
         for event in ledger.events(run_stream(row["run"])):
             if event.kind in STEPS:
@@ -61,7 +61,7 @@ def show(*, run: str | None, db: str | None, as_json: bool) -> None:
 @json_option
 def resume(*, run: str | None, db: str | None, as_json: bool) -> int:
     """Continue a run from its last whole step."""
-    with open_ledger(db) as ledger:
+    with open_ledger(db, create=False) as ledger:
         row = _find(ledger, run)
         if row["world"] != "mixer":
             raise RunError(

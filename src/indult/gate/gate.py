@@ -132,8 +132,12 @@ class Gate:
             )
         except (ApprovalError, ScopeError) as exc:
             return Settled(judgement=judgement._replace(reason=f"{judgement.reason} (nobody was asked: {exc.message})"))
+        answer = opening.standing.answer
+        reason = f"{judgement.reason} (request `{opening.request}`: {answer})" if answer else judgement.reason
         return Settled(
-            judgement=judgement._replace(request=opening.request), drafts=opening.drafts, expect=opening.expect
+            judgement=judgement._replace(request=opening.request, reason=reason),
+            drafts=opening.drafts,
+            expect=opening.expect,
         )
 
     def record(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from asyncio import CancelledError
+from asyncio import CancelledError, sleep
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from time import monotonic
@@ -146,6 +146,8 @@ class Loop:
         while stop is None:
             while state.cursor.index < len(self.actors) and self._spent(state, within_turn=True) is None:
                 failed = await state.step(self.actors[state.cursor.index])
+                # Makers and tools may never wait, and only where something waits can a run be cancelled.
+                await sleep(0)
                 if failed is not None:
                     return failed
             stop = self._stop_after(state)

@@ -184,10 +184,9 @@ class Run:
     def _guidance(self, request: str) -> str:
         """Return what a person answered to an actor's last question, in words, if anybody wrote any."""
         try:
-            answered = [one for one in self.gate.requests.standing(request).decisions if one.note]
+            return self.gate.requests.standing(request).answer
         except ApprovalError:
             return ""  # what is damaged opens nothing and guides nobody; `indult log verify` tells of it
-        return f"{answered[-1].by} chose to {answered[-1].choice}: {answered[-1].note}" if answered else ""
 
     async def _propose(self, brief: Brief) -> tuple[Proposal | None, str | None]:
         """Ask the maker; whatever it does wrong becomes a refused proposal."""

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from indult.cel import Env, RecordType, parse_type
-from indult.errors import PolicyError
+from indult.errors import FactError, PolicyError
 
 if TYPE_CHECKING:
     from indult.cel import Type
 
-__all__ = ["ROOTS", "check_name", "environment", "fact_type"]
+__all__ = ["ROOTS", "check_declared", "check_name", "environment", "fact_type"]
 
 ROOTS: Final = {"tool": "string", "args": "map(string, dyn)", "actor": "string", "target": "string"}
 """What every condition may read besides the declared context, with the type of each."""
@@ -57,6 +57,24 @@ def fact_type(text: object) -> Type:
     if not isinstance(text, str):
         raise PolicyError(f"`{text}` is not the name of a type", hint="for instance `int`, `string` or `list(string)`")
     return parse_type(text)
+
+
+def check_declared(context: Mapping[str, Any], facts: Mapping[str, Any]) -> None:
+    """Refuse facts that a context does not declare: most of them are misspelled.
+
+    Raises:
+        FactError: With the names that are declared.
+    """
+    for name, value in facts.items():
+        if name not in context:
+            raise FactError(f"the policy declares no fact `{name}`", hint=f"facts: {', '.join(context) or 'none'}")
+        fields = context[name]
+        if isinstance(fields, Mapping) and isinstance(value, Mapping):
+            unknown = next((key for key in value if key not in fields), None)
+            if unknown is not None:
+                raise FactError(
+                    f"the policy declares no fact `{name}.{unknown}`", hint=f"facts of `{name}`: {', '.join(fields)}"
+                )
 
 
 def environment(context: Mapping[str, Any]) -> Env:

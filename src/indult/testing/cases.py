@@ -17,6 +17,7 @@ from indult.canonical import parse_json
 from indult.errors import InputError
 from indult.judgements import Judgement, Verdict
 from indult.ledger import Ledger
+from indult.policy.context import check_declared
 from indult.policy.reader import read
 
 __all__ = ["CaseResult", "Change", "PolicyCase", "Replay", "load_cases", "replay", "run_case"]
@@ -98,7 +99,12 @@ def load_cases(path: Path) -> list[PolicyCase]:
         raise InputError(f"cannot read `{path}`: {(exc.strerror or str(exc)).lower()}") from exc
     document = read(raw, source=str(path))
     data = document.json(document.root) if document.root is not None else None
-    if not isinstance(data, Mapping) or set(data) != {"cases"} or not isinstance(data["cases"], list):
+    if (
+        not isinstance(data, Mapping)
+        or set(data) != {"cases"}
+        or not isinstance(data["cases"], list)
+        or not data["cases"]
+    ):
         raise InputError(f"`{path}` has no list `cases`", hint="cases: [{name: ..., action: {...}, expect: DENY}]")
     cases = []
     for number, item in enumerate(data["cases"], 1):
@@ -110,7 +116,15 @@ def load_cases(path: Path) -> list[PolicyCase]:
 
 
 def run_case(boundary: Boundary, case: PolicyCase) -> CaseResult:
-    """Judge the action of a case and compare."""
+    """Judge the action of a case and compare.
+
+    Raises:
+        FactError: The case gives a fact that the policy does not declare.
+        PolicyError: It names a rule that the policy does not have.
+    """
+    check_declared(boundary.policy.context, case.facts)
+    for name in case.rules or ():
+        boundary.policy.rule(name)
     judgement = boundary.judge(case.action, case.facts)
     wrong = []
     if judgement.verdict is not case.expect:
@@ -152,9 +166,12 @@ class Replay:
         for event in ledger.events(kinds=("step", "intent", "judgement")):
             if "judgement" not in event.data:
                 continue
+            if event.data["judgement"].get("grants"):
+                self._leave_out("opened by a grant")
+                continue
             action, facts = _recorded(ledger, event.data)
             if isinstance(action, str):
-                self.left_out[action] = self.left_out.get(action, 0) + 1
+                self._leave_out(action)
                 continue
             self.judged += 1
             again = boundary.judge(action, facts)
@@ -170,6 +187,9 @@ class Replay:
                 after=str(again.verdict),
                 reason=again.reason,
             )
+
+    def _leave_out(self, why: str) -> None:
+        self.left_out[why] = self.left_out.get(why, 0) + 1
 
 
 def replay(boundary: Boundary, ledger: Ledger) -> tuple[list[Change], Replay]:
