@@ -17,6 +17,14 @@ class TestAction:
 
         assert {"paths": ["a"]} == action.args
 
+    def test_a_digest_is_never_older_than_the_arguments(self) -> None:
+        """Arguments that somebody changed in place are another call, whatever was asked for before."""
+        action = Action(tool="send", args={"to": "max"})
+        before = action.digest
+        action.args["to"] = "eve"
+
+        assert before != action.digest == Action(tool="send", args={"to": "eve"}).digest
+
     def test_digest_is_of_tool_arguments_and_folder(self) -> None:
         """Who proposes and under which call id does not change the digest; tool, args and cwd do."""
         action = Action(tool="read", args={"path": "a"}, actor="x", call_id="1")

@@ -46,6 +46,11 @@ class TestExactNames:
             "a\u200bb",
             "a\ufeffb",
             "a\u00a0b",
+            "a\u3164b",
+            "a\u115fb",
+            "a\u2800b",
+            "a\ufe0fb",
+            "a\U000e0101b",
             "a\ue000b",
         ],
     )
@@ -151,6 +156,22 @@ class TestCall:
         assert scope.covers(action.target(), "ask")
         assert not scope.covers(action.target(), "other")
         assert not scope.covers(Action(tool="send", args={"to": "y"}).target(), "ask")
+
+    def test_padding_decides_nothing(self) -> None:
+        """A run of spaces, which would wrap a long line where its writer wants, is spelled out or refused."""
+        (words,) = Scope.call(Action(tool="send", args={"to": "a" + " " * 80 + "digest"}), subject="s").words()
+
+        assert "  " not in words
+        assert "a \\u0020" in words
+        with pytest.raises(ScopeError, match="run of spaces"):
+            Scope.call(Action(tool="send"), subject="s", title="one call" + " " * 60 + "opens nothing")
+
+    def test_a_tool_with_an_odd_name_gives_no_title(self) -> None:
+        """The name of a tool is the agent's own word, so only a plain one stands in the title."""
+        odd = Scope.call(Action(tool="send_mail, and all mail to anybody"), subject="s")
+
+        assert "one call" == odd.title
+        assert "one call of send_mail" == Scope.call(Action(tool="send_mail"), subject="s").title
 
 
 class TestCommand:

@@ -18,7 +18,7 @@ _KEYS = frozenset({"tool", "args", "actor", "call_id", "cwd"})
 class Action:
     """One thing that an agent proposes to do.
 
-    `args` is copied when the action is made, so that what was judged is what runs. `actor` names who proposes,
+    `args` is copied when the action is made, so that whoever gave it cannot change what is judged. `actor` names who proposes,
     `call_id` is the caller's own name of this call and `cwd` the folder that relative paths start from.
 
     Raises:
@@ -30,7 +30,6 @@ class Action:
     actor: str = "agent"
     call_id: str | None = None
     cwd: str | None = None
-    _digest: str | None = field(default=None, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Check and copy what the caller gave."""
@@ -46,11 +45,11 @@ class Action:
 
     @property
     def digest(self) -> str:
-        """Return `sha256:` over the canonical JSON of tool, args and cwd; who proposes and when is not in it."""
-        if self._digest is None:
-            object.__setattr__(self, "_digest", digest({"tool": self.tool, "args": self.args, "cwd": self.cwd}))
-        assert self._digest is not None
-        return self._digest
+        """Return `sha256:` over the canonical JSON of tool, args and cwd; who proposes and when is not in it.
+
+        It is computed each time, of what the arguments are now: a digest that was kept could be older than they are.
+        """
+        return digest({"tool": self.tool, "args": self.args, "cwd": self.cwd})
 
     def target(self) -> str:
         """Return the exact name of the call as a whole, `call:` and the digest."""

@@ -211,7 +211,7 @@ class HumanDecision:
 class Grant:
     """What an approval opens now: derived from a request and the decisions on it, and never stored.
 
-    `at` is the position in the ledger of the decision that opened it.
+    `uses` is how many were approved and `uses_left` how many of them remain. `at` is the position in the ledger of the decision that opened it.
     """
 
     id: str
@@ -221,6 +221,7 @@ class Grant:
     uses_left: int
     expires_at: str | None = None
     at: int = 0
+    uses: int = 0
 
     @property
     def signed(self) -> bool:
@@ -373,7 +374,8 @@ class _Fold:
         decision, at = max(self.approving.values(), key=lambda item: item[1])
         approvals = [one for one, _ in self.approving.values()]
         scope = self.request.scope
-        uses = min([scope.max_uses, *(one.uses for one in approvals if one.uses is not None)]) - self.used
+        approved = min([scope.max_uses, *(one.uses for one in approvals if one.uses is not None)])
+        uses = approved - self.used
         expires = min((one for one in (scope.expires_at, *(a.expires_at for a in approvals)) if one), default=None)
         if uses <= 0 or (expires is not None and expires <= now):
             return None
@@ -385,6 +387,7 @@ class _Fold:
             uses_left=uses,
             expires_at=expires,
             at=at,
+            uses=approved,
         )
 
 

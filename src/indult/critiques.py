@@ -4,12 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
-from indult.canonical import canonical
+from indult.canonical import MAX_INTEGER, canonical, copy_json
 from indult.errors import InputError
 
 __all__ = ["Advice", "Critique", "fact", "holds", "steer"]
+
+_TEXT: Final = 4_000
+"""The longest reason or text: it goes into a brief, and more than once into the event of its step."""
+
+_NAMES: Final = 1_000
+"""How many axes, rules or targets one critique may name."""
+
+_READ: Final = 100_000
+"""The longest canonical JSON of the facts that an advice depends on."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,12 +27,27 @@ class Advice:
 
     `rung` is the boldest move that is advised, where the world has a ladder of moves. `because` are the ids of the
     rules that pushed back and `read` the facts they read: the advice holds as long as those facts are the same.
+
+    Raises:
+        InputError: A text is no text or over 4,000 characters, or `read` is not a JSON object or over 100,000.
     """
 
     rung: str | None = None
     because: tuple[str, ...] = ()
     read: Mapping[str, Any] = field(default_factory=dict)
     text: str = ""
+
+    def __post_init__(self) -> None:
+        """Refuse what no ledger could keep."""
+        if self.rung is not None:
+            _check_text(self.rung, "advice has a `rung`")
+        _check_text(self.text, "advice has a `text`")
+        object.__setattr__(self, "because", _names(self.because, "advice has `because`"))
+        if not isinstance(self.read, Mapping):
+            raise InputError(f"advice has `read` of type `{type(self.read).__name__}`: it must be an object")
+        object.__setattr__(self, "read", copy_json(dict(self.read), name="`read` of the advice"))
+        if len(canonical(self.read)) > _READ:
+            raise InputError(f"advice has `read` of over {_READ} characters")
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON form."""
@@ -43,7 +67,8 @@ class Critique:
     once live grants open them, the critique is void and no brief repeats it.
 
     Raises:
-        InputError: The score or an axis is not a number from 0 to 1 (NaN is not).
+        InputError: The score or an axis is not a number from 0 to 1 (NaN is not), the reason is no text or over 4,000
+            characters, or `tokens` is no whole number from 0.
     """
 
     score: float
@@ -55,10 +80,24 @@ class Critique:
     request: str | None = None
 
     def __post_init__(self) -> None:
-        """Refuse grades that mean nothing."""
-        for name, value in (("score", self.score), *self.axes.items()):
-            if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-                raise InputError(f"critique has the {name} `{value}`: it must be a number from 0 to 1")
+        """Refuse grades that mean nothing, and what no ledger could keep."""
+        if not isinstance(self.axes, Mapping):
+            raise InputError(f"critique has `axes` of type `{type(self.axes).__name__}`: it must be an object")
+        axes = dict(self.axes)
+        _names(tuple(axes), "critique has `axes`")
+        for name, value in (("score", self.score), *axes.items()):
+            if type(value) not in {int, float} or not 0 <= value <= 1:
+                shown = value if type(value) in {bool, float, str} else type(value).__name__
+                if isinstance(value, int) and -MAX_INTEGER <= value <= MAX_INTEGER:
+                    shown = value
+                raise InputError(f"critique has the {name} `{shown}`: it must be a number from 0 to 1")
+        object.__setattr__(self, "axes", axes)
+        _check_text(self.reason, "critique has a `reason`")
+        if type(self.tokens) is not int or not 0 <= self.tokens <= MAX_INTEGER:
+            raise InputError("critique has bad `tokens`: they must be a whole number from 0 to 2**53 - 1")
+        if self.request is not None:
+            _check_text(self.request, "critique has a `request`")
+        object.__setattr__(self, "asked", _names(self.asked, "critique has `asked`"))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON form."""
@@ -120,6 +159,25 @@ def steer(
         if item["rung"] in ladder and holds(item["read"], facts) and not _opened(item.get("asked", ()), opened)
     ]
     return ladder[max(places)] if places else None
+
+
+def _check_text(value: object, what: str) -> None:
+    if type(value) is not str:
+        raise InputError(f"{what} of type `{type(value).__name__}`: it must be a string")
+    if len(value) > _TEXT:
+        raise InputError(f"{what} of {len(value)} characters, at most {_TEXT}")
+    copy_json(value, name=what)
+
+
+def _names(values: object, what: str) -> tuple[str, ...]:
+    """Return a list of texts as a tuple, if together they are no longer than a few texts may be."""
+    if not isinstance(values, list | tuple):
+        raise InputError(f"{what} of type `{type(values).__name__}`: it must be a list")
+    for value in values:
+        _check_text(value, f"{what} with a name")
+    if len(values) > _NAMES or sum(map(len, values)) > _READ:
+        raise InputError(f"{what} of {len(values)} names, at most {_NAMES}, of {_READ} characters together")
+    return tuple(values)
 
 
 def _opened(asked: Sequence[str], opened: Container[str]) -> bool:

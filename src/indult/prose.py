@@ -5,6 +5,8 @@ Where a live grant opens something, the paragraph of its rule is replaced, never
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
@@ -23,6 +25,10 @@ _HEADINGS: Final = (
 
 _OPENED: Final = "Except for {title} ({targets} only), this holds: {says}"
 """How a rule reads while a grant opens part of it, unless it says so itself (design section 5)."""
+
+
+_PLAIN: Final = re.compile(r"(?:one call(?: of)? )?[\w.:/@+-]+\Z")
+_TICKS: Final = re.compile("`+")
 
 
 def render(policy: Policy, grants: Sequence[Grant] = ()) -> str:
@@ -59,11 +65,11 @@ def _filled(template: str, sentence: str, grants: Sequence[Grant]) -> str:
     """Fill a template once for all grants of a rule: a sentence each would forbid what the next one opens."""
     words = {
         "approver": _joined(_approver(grant) for grant in grants),
-        "title": _joined(grant.scope.title for grant in grants),
+        "title": _joined(_title(grant.scope.title) for grant in grants),
         "change": "; ".join(dict.fromkeys(grant.scope.change for grant in grants)),
-        "targets": ", ".join(dict.fromkeys(f"`{word}`" for grant in grants for word in grant.scope.words())),
+        "targets": ", ".join(dict.fromkeys(_code(word) for grant in grants for word in grant.scope.words())),
         "expires": _joined(grant.expires_at or "no expiry" for grant in grants),
-        "uses": _joined(str(grant.scope.max_uses) for grant in grants),
+        "uses": _joined(str(grant.uses or grant.scope.max_uses) for grant in grants),
         "says": sentence,
     }
     return template.strip().format_map(words)
@@ -71,6 +77,20 @@ def _filled(template: str, sentence: str, grants: Sequence[Grant]) -> str:
 
 def _joined(words: object) -> str:
     return " and ".join(dict.fromkeys(words))  # type: ignore[call-overload]
+
+
+def _title(title: str) -> str:
+    """Return a title as it may stand in a sentence: one that could be read as part of the sentence is quoted."""
+    return title if _PLAIN.match(title) else json.dumps(title, ensure_ascii=False)
+
+
+def _code(word: str) -> str:
+    """Return a target in a code span that nothing inside it can end."""
+    longest = max((len(run) for run in _TICKS.findall(word)), default=0)
+    if not longest:
+        return f"`{word}`"
+    fence = "`" * (longest + 1)
+    return f"{fence} {word} {fence}"
 
 
 def _approver(grant: Grant) -> str:

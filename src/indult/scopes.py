@@ -30,6 +30,22 @@ MAX_LINE: Final = 500
 _FILE_KINDS: Final = ("read", "write", "exec", "delete", "mode", "link", "gitlink")
 _KINDS: Final = frozenset({*_FILE_KINDS, "entry", "script", "field", "commit", "command", "call", "tool"})
 _SHOWN: Final = frozenset({"call", "command"})
+_IGNORABLE: Final = (
+    (0x034F, 0x034F),
+    (0x115F, 0x1160),
+    (0x17B4, 0x17B5),
+    (0x180B, 0x180F),
+    (0x2800, 0x2800),
+    (0x3164, 0x3164),
+    (0xFE00, 0xFE0F),
+    (0xFFA0, 0xFFA0),
+    (0x1BCA0, 0x1BCA3),
+    (0x1D159, 0x1D159),
+    (0x1D173, 0x1D17A),
+    (0xE0000, 0xE0FFF),
+)
+_RUN: Final = re.compile("  +")
+_WORD: Final = re.compile(r"[\w.:/@+-]{1,100}\Z")
 _DIGEST: Final = re.compile(r"sha256:[0-9a-f]{64}\Z")
 
 # The dependency classes of the protected list: manifests and locks by name at any depth, and whole folders of theirs.
@@ -113,9 +129,9 @@ class Scope:
         target = action.target()
         return cls(
             subject=subject,
-            title=title or f"one call of {action.tool}",
+            title=title or (f"one call of {action.tool}" if _WORD.match(action.tool) else "one call"),
             targets=(target,),
-            change=change or f"call {action.tool} with exactly these arguments",
+            change=change or "call this tool with exactly these arguments",
             shown={target: _visible(shown)},
         )
 
@@ -228,6 +244,9 @@ def check_line(text: object, what: str, *, most: int = MAX_LINE) -> None:
         raise ScopeError(f"a scope has no {what}")
     if len(text) > most:
         raise ScopeError(f"the {what} is {len(text)} characters long, at most {most}")
+    if "  " in text and what != "shown target":
+        # Padded with spaces a line wraps where its writer wants, onto what looks like a line of its own.
+        raise ScopeError(f"the {what} holds a run of spaces")
     if text.isascii() and text.isprintable():
         return
     for char in text:
@@ -236,8 +255,17 @@ def check_line(text: object, what: str, *, most: int = MAX_LINE) -> None:
 
 
 def misleading(char: str) -> bool:
-    """Tell whether a character cannot be seen or moves others: control, format, surrogate, private, separators."""
-    return char != " " and unicodedata.category(char) in {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"}
+    """Tell whether a character cannot be seen or moves others: control, format, separators, fillers, selectors.
+
+    Beyond the general categories these are the characters that Unicode gives the property Default_Ignorable_Code_Point
+    (DerivedCoreProperties.txt), and the blank of the Braille block, which has no dots.
+    """
+    if char == " ":
+        return False
+    if unicodedata.category(char) in {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"}:
+        return True
+    code = ord(char)
+    return any(first <= code <= last for first, last in _IGNORABLE)
 
 
 def dependency_path(path: str) -> bool:
@@ -283,8 +311,12 @@ def _check_target(target: object) -> None:
 
 
 def _visible(text: str) -> str:
-    """Return JSON text with every character that could mislead a reader spelled out as an escape."""
-    return "".join(_escaped(char) if misleading(char) else char for char in text)
+    """Return JSON text with every character that could mislead a reader spelled out as an escape.
+
+    Of a run of spaces all but the first are, since padding decides where a long line wraps.
+    """
+    seen = "".join(_escaped(char) if misleading(char) else char for char in text)
+    return _RUN.sub(lambda run: " " + "\\u0020" * (len(run[0]) - 1), seen)
 
 
 def _escaped(char: str) -> str:

@@ -8,8 +8,8 @@ from typing import Any, Final
 
 from indult.actions import Action
 from indult.boundary import Boundary
-from indult.canonical import canonical, copy_json
-from indult.errors import ApprovalError, LedgerConflict, ScopeError
+from indult.canonical import canonical
+from indult.errors import ApprovalError, InputError, LedgerConflict, ScopeError
 from indult.gate.requests import Requests, check_subject
 from indult.judgements import Judgement, Verdict
 from indult.ledger import Body, Draft, Event, Ledger, mask
@@ -49,7 +49,7 @@ class Gate:
         self.ledger = ledger
         self.subject = subject
         self.requests = requests if requests is not None else Requests(ledger, policy)
-        self._last: tuple[dict[str, Any], Body] | None = None
+        self._last: tuple[str, Body] | None = None
         self._boundary = Boundary(policy=policy, subject=subject)
         self._over = False
 
@@ -73,7 +73,12 @@ class Gate:
 
         Raises:
             ApprovalError: A grant that judges as live cannot be used, so its records are damaged.
+            InputError: The subject is a run, which keeps its own stream.
         """
+        if self.subject.startswith("run:") and self.ledger.last(self.subject, "run_started") is not None:
+            raise InputError(
+                f"`{self.subject}` is a run, and its stream is written by its loop", hint="`review` judges"
+            )
         for attempt in range(_ATTEMPTS):
             last = attempt == _ATTEMPTS - 1
             judgement = self.review(action, facts, briefed=briefed)
@@ -169,8 +174,10 @@ class Gate:
 
     def _given(self, facts: Mapping[str, Any]) -> Body:
         """Return the body of the facts; they seldom change from one action to the next."""
-        if self._last is None or self._last[0] != facts:
-            self._last = (copy_json(dict(facts), name="facts"), Body(_text(facts)))
+        # Compared as text: in Python, true equals 1.
+        text = canonical(dict(facts))
+        if self._last is None or self._last[0] != text:
+            self._last = (text, Body(_text(facts)))
         return self._last[1]
 
     def _record(self, judgement: Judgement) -> Record:

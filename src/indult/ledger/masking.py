@@ -5,7 +5,8 @@ values that stand under a telling name (`password=...`, `{"api_key": ...}`, `--t
 is kept as it is. Digests, UUIDs, commit ids and references to secrets (`$TOKEN`, `${{ secrets.X }}`) stay.
 
 Each shape has a literal of its own. A text is searched for the literals, which is quick, and a pattern is tried only
-where its literal stands; every repetition in a pattern is bounded, so that no text takes long.
+where its literal stands. Every repetition in a pattern is short, and what may be long is looked through once for all
+the places that lead to it (`_Look`), so that no text takes long.
 """
 
 from __future__ import annotations
@@ -33,7 +34,39 @@ def _re(rule: str, flags: int = 0) -> re.Pattern[str]:
     return re.compile(rule, flags)
 
 
-Finder = Callable[[str, int], Span | None]
+class _Look:
+    """A text that is looked through from many places and yet read once: it knows where the last looks ended."""
+
+    __slots__ = ("_ends", "_marks", "text")
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._ends: dict[str, tuple[int, int]] = {}
+        self._marks: dict[str, tuple[int, int]] = {}
+
+    def end(self, chars: str, start: int, part: str = "") -> int:
+        """Return where the run of `chars` (a class of a pattern) that holds `start` ends.
+
+        Places in one run share the answer; `part` keeps apart the runs that one shape is made of.
+        """
+        begun, end = self._ends.get(part + chars, (0, -1))
+        if not begun <= start <= end:
+            match = _re(f"{chars}*", re.ASCII).match(self.text, start)
+            end = start if match is None else match.end()
+            self._ends[part + chars] = start, end
+        return end
+
+    def find(self, mark: str, start: int) -> int:
+        """Return where `mark` next stands, the length of the text where it does not."""
+        begun, at = self._marks.get(mark, (0, -1))
+        if not begun <= start <= at:
+            at = self.text.find(mark, start)
+            at = len(self.text) if at < 0 else at
+            self._marks[mark] = start, at
+        return at
+
+
+Finder = Callable[[_Look, int], Span | None]
 """Looks for a secret in a text, given where the literal of its shape begins."""
 
 _TOKENS: Final = {
@@ -61,8 +94,10 @@ _TOKENS: Final = {
     "databricks-token": ("dapi", r"[0-9a-f]{32}(?:-\d{1,2})?"),
     "vault-token": ("hvs. hvb.", r"[\w-]{20,255}"),
     "age-key": ("AGE-SECRET-KEY-1", r"[0-9A-Z]{58}"),
-    "jwt": ("eyJ", r"[\w-]{8,4096}\.eyJ[\w-]{8,8192}\.[\w-]{8,2048}"),
 }
+
+_OWN: Final = {*_TOKENS, "jwt"}
+"""Kinds that are known by the secret alone, wherever it stands."""
 
 _PLACES: Final = {
     # kind: (literal, pattern tried from it; what is masked is the group `secret`)
@@ -70,17 +105,15 @@ _PLACES: Final = {
     "slack-webhook": ("hooks.slack.com/services/", r"hooks\.slack\.com/services/(?P<secret>[A-Za-z0-9/]{20,128})"),
     "url-password": ("://", r"://[^\s:@/?#\"'`<>\\\[]{0,256}:(?P<secret>[^\s@/\"'`<>\\]{1,256})@"),
     "bearer": ("bearer ", r"(?i:bearer) {1,8}(?P<secret>(?=[A-Za-z._~+/-]{0,64}[0-9])[\w.~+/-]{16,4096}=*)"),
-    "authorization": (
-        "authorization",
-        r"(?i:authorization)\\{0,3}[\"']?[ \t]{0,8}[:=][ \t]{0,8}\\{0,3}[\"']?(?:[A-Za-z][\w-]{1,30}[ \t]{1,8})?(?P<secret>[^\s\"'\\,]{6,4096})",
-    ),
-    "cookie": (
-        "cookie",
-        r"(?i:cookie)\\{0,3}[\"']? {0,8}: {0,8}\\{0,3}[\"']?(?P<secret>[^\s\"'\\=]{1,256}=[^\r\n\"'\\]{1,4096})",
-    ),
     "user-password": ("-u ", r"(?<!\S)-u [\"']?[^\s:\"'\[]{1,128}:(?P<secret>(?!\d{1,8}(?!\S))[^\s\"'/]{1,256})"),
     "ssh-password": ("sshpass -p", r"sshpass -p ?[\"']?(?P<secret>[^\s\"']{1,256})"),
 }
+
+_AUTHORIZATION: Final = (
+    r"(?i:authorization)\\{0,3}[\"']?[ \t]{0,8}[:=][ \t]{0,8}\\{0,3}[\"']?"
+    r"(?:[A-Za-z][\w-]{1,30}[ \t]{1,8})?(?=[^\s\"'\\,]{6})"
+)
+_COOKIE: Final = r"(?i:cookie)\\{0,3}[\"']? {0,8}: {0,8}\\{0,3}[\"']?"
 
 # fmt: off
 _NAMES: Final = (
@@ -96,14 +129,16 @@ _FLAG: Final = rf"--?(?:\w[\w-]{{0,64}}-)?(?:{'|'.join(map(re.escape, _NAMES))})
 
 _LOWER: Final = {ord(upper): lower for upper, lower in zip(string.ascii_uppercase, string.ascii_lowercase, strict=True)}
 _LONGEST: Final = 4096
+_SHORTEST: Final = len("pwd=x")
+_JWT_PART: Final = 8
 
 # After a telling name: its own closing quote (escaped, in JSON inside a string), then `=` or `:`, then an opening quote.
 _GIVEN: Final = (
     r"(?:\\{0,3}[\"'])?(?P<gap>[ \t]{0,8})(?P<sign>:=|=>|==?|:)(?P<space>[ \t]{0,8})(?P<quote>\\{0,3}[\"'])?"
 )
-_FLAGGED: Final = r"(?<!\S)--?(?:\w[\w-]{0,64}-)?$"
+_FLAGGED: Final = r"(?:^|.*\s)--?(?:\w[\w-]{0,64}-)?$"
 _GAP: Final = r"[ \t]{1,8}(?P<quote>[\"'])?(?!-)"
-_BARE: Final = rf"[^\s\"'`,;&|<>\\]{{1,{_LONGEST}}}"
+_BARE: Final = r"[^\s\"'`,;&|<>\\]"
 
 # Not secrets: a reference, a template, a placeholder, a digest, a word of a programming language, a call.
 _HARMLESS: Final = (
@@ -114,7 +149,7 @@ _HARMLESS: Final = (
     r"|[A-Za-z_][\w.]{0,64}[(\[]"
 )
 _USERINFO: Final = r"://[\w.%-]{0,64}$"
-_LINE_START: Final = r"(?:^|[\r\n])[ \t-]{0,64}[\"']?[\w.-]{0,64}$"
+_LINE_START: Final = r"[ \t-]{0,64}(?:[\"'][\w.-]{0,64}|[\w.][\w.-]{0,63})?$"
 
 
 def mask(value: Any, among: Collection[str] | None = None) -> Any:
@@ -151,12 +186,14 @@ def _walk(value: Any, among: Collection[str]) -> Any:
 
 def _walk_dict(value: dict[str, Any], among: Collection[str]) -> dict[str, Any]:
     copied: dict[str, Any] = {}
+    alike: dict[str, int] = {}
     for key, item in value.items():
-        name = _masked(key, among)
+        name = alone = _masked(key, among)
         while name in copied:  # two secrets masked alike must not become one entry
-            name += "'"
+            alike[alone] = alike.get(alone, 1) + 1
+            name = f"{alone}'{alike[alone]}"
         telling = type(item) is str and item and key.lower().endswith(_TELLING)
-        secret = telling and not _re(_HARMLESS, re.IGNORECASE).match(item)
+        secret = telling and not _harmless(item)
         copied[name] = f"[masked:{_named_kind(key)}]" if secret else _walk(item, among)
     return copied
 
@@ -166,29 +203,32 @@ def _walk_list(value: list[Any] | tuple[Any, ...], among: Collection[str]) -> li
     flagged = False
     for item in value:
         word = type(item) is str
-        secret = flagged and word and item and item[0] != "-" and not _re(_HARMLESS, re.IGNORECASE).match(item)
+        secret = flagged and word and item and item[0] != "-" and not _harmless(item)
         copied.append("[masked:argument]" if secret else _walk(item, among))
         flagged = word and item[:1] == "-" and _re(_FLAG, re.IGNORECASE).match(item) is not None
     return copied
 
 
 def _masked(text: str, among: Collection[str]) -> str:
+    if len(text) < _SHORTEST:
+        return text
+    look = _Look(text)
     low = text.lower() if text.isascii() else text.translate(_LOWER)  # `str.lower` may move what follows
     spans = [
         span
         for literal in among
         if literal in low
         for find in _FINDERS[literal]
-        for span in _spans(text, low, literal, find)
+        for span in _spans(look, low, literal, find)
     ]
     return _replaced(text, spans) if spans else text
 
 
-def _spans(text: str, low: str, literal: str, find: Finder) -> list[Span]:
+def _spans(look: _Look, low: str, literal: str, find: Finder) -> list[Span]:
     found = []
     start = low.find(literal)
     while start >= 0:
-        span = find(text, start)
+        span = find(look, start)
         if span is not None:
             found.append(span)
         start = low.find(literal, start + 1 if span is None else max(span.end, start + 1))
@@ -199,7 +239,7 @@ def _replaced(text: str, spans: list[Span]) -> str:
     parts = []
     at = 0
     # Where two shapes begin at one place, the token's own says more than the place it stands in.
-    for start, end, kind in sorted(spans, key=lambda span: (span.start, span.kind not in _TOKENS, span.kind)):
+    for start, end, kind in sorted(spans, key=lambda span: (span.start, span.kind not in _OWN, span.kind)):
         if start >= at:
             parts += [text[at:start], f"[masked:{kind}]"]
         at = max(at, end)
@@ -209,29 +249,68 @@ def _replaced(text: str, spans: list[Span]) -> str:
 def _token(kind: str, literal: str, rest: str) -> Finder:
     rule = rf"(?<![A-Za-z0-9_]){re.escape(literal)}{rest}(?![A-Za-z0-9_])"
 
-    def find(text: str, start: int) -> Span | None:
-        match = _re(rule, re.ASCII).match(text, start)
+    def find(look: _Look, start: int) -> Span | None:
+        match = _re(rule, re.ASCII).match(look.text, start)
         return None if match is None else Span(start, match.end(), kind)
 
     return find
 
 
 def _place(kind: str, rule: str) -> Finder:
-    def find(text: str, start: int) -> Span | None:
-        match = _re(rule, re.ASCII).match(text, start)
-        if match is None or _re(_HARMLESS, re.IGNORECASE).match(match["secret"]):
+    def find(look: _Look, start: int) -> Span | None:
+        match = _re(rule, re.ASCII).match(look.text, start)
+        if match is None or _harmless(match["secret"]):
             return None
         return Span(*match.span("secret"), kind)
 
     return find
 
 
+def _jwt(look: _Look, start: int) -> Span | None:
+    """Find three long words with a dot between them, of which the first two begin like the JSON of an object."""
+    text = look.text
+    if not text.startswith("eyJ", start) or _re(r"[A-Za-z0-9_]").match(text, start - 1 if start else len(text)):
+        return None
+    at = start
+    for part in ("1", "2", "3"):
+        end = look.end(r"[\w-]", at, part)
+        if end - at < _JWT_PART or (part != "3" and not text.startswith("." if part == "2" else ".eyJ", end)):
+            return None
+        at = end + 1
+    return Span(start, end, "jwt")
+
+
+def _authorization(look: _Look, start: int) -> Span | None:
+    match = _re(_AUTHORIZATION, re.ASCII).match(look.text, start)
+    return None if match is None else _long(look, match.end(), r"[^\s\"'\\,]", "authorization")
+
+
+def _cookie(look: _Look, start: int) -> Span | None:
+    match = _re(_COOKIE, re.ASCII).match(look.text, start)
+    if match is None:
+        return None
+    sign = look.end(r"[^\s\"'\\=]", match.end())
+    if sign == match.end() or not _re(r"=[^\r\n\"'\\]").match(look.text, sign):
+        return None
+    return _long(look, match.end(), r"[^\r\n\"'\\]", "cookie")
+
+
+def _long(look: _Look, start: int, chars: str, kind: str) -> Span | None:
+    end = min(look.end(chars, start), start + _LONGEST)
+    return None if _harmless(look.text[start:end]) else Span(start, end, kind)
+
+
+def _harmless(found: str) -> bool:
+    return _re(_HARMLESS, re.IGNORECASE).match(found) is not None
+
+
 _KEY_BEGIN: Final = r"-----BEGIN (?:[A-Z0-9]{1,16} ){0,3}PRIVATE KEY(?: BLOCK)?-----"
 _KEY_END: Final = r"-----END (?:[A-Z0-9]{1,16} ){0,3}PRIVATE KEY(?: BLOCK)?-----"
 
 
-def _private_key(text: str, start: int) -> Span | None:
+def _private_key(look: _Look, start: int) -> Span | None:
     """Find a private key up to its last line, or to the end of the text where that was cut off."""
+    text = look.text
     if _re(_KEY_BEGIN).match(text, start) is None:
         return None
     end = _re(_KEY_END).search(text, start)
@@ -241,48 +320,57 @@ def _private_key(text: str, start: int) -> Span | None:
 def _named(name: str) -> Finder:
     kind = _named_kind(name)
 
-    def find(text: str, start: int) -> Span | None:
+    def find(look: _Look, start: int) -> Span | None:
         end = start + len(name)
-        given = _re(_GIVEN).match(text, end)
-        if given is None:
-            if not _re(_FLAGGED).search(text[max(0, start - 70) : start]):
-                return None
-            given = _re(_GAP).match(text, end)
-        value = None if given is None else _value(text, given.end(), given["quote"])
-        if given is None or value is None or _stays(text, start, given, value, kind):
+        given = _re(_GIVEN).match(look.text, end) or _after_flag(look.text, start, end)
+        value = None if given is None else _value(look, given.end(), given["quote"])
+        if given is None or value is None or _stays(look, start, given, value, kind):
             return None
         return Span(value.start, value.end, kind)
 
     return find
 
 
-def _value(text: str, start: int, quote: str | None) -> Span | None:
+def _after_flag(text: str, start: int, end: int) -> re.Match[str] | None:
+    """Match the gap between a flag, of which a name from `start` to `end` is the last word, and its value."""
+    if text[start - 1 : start] != "-" or not _re(_FLAGGED, re.DOTALL).match(text[max(0, start - 70) : start]):
+        return None
+    return _re(_GAP).match(text, end)
+
+
+def _value(look: _Look, start: int, quote: str | None) -> Span | None:
     """Return where the value that begins at `start` stands, the end of its line standing in for a missing quote."""
+    text, most = look.text, min(len(look.text), start + _LONGEST)
     if quote is None:
-        match = _re(_BARE).match(text, start)
-        return None if match is None else Span(start, start + len(match[0].rstrip(")]}")), "")
-    end = text.find(quote, start, start + _LONGEST)
-    if end < 0:
-        end = min((place for mark in "\r\n" if (place := text.find(mark, start, start + _LONGEST)) >= 0), default=-1)
-    return Span(start, min(len(text), start + _LONGEST) if end < 0 else end, "")
+        end = min(look.end(_BARE, start), most)
+        if text[end - 1] in ")]}":
+            end = start + len(text[start:end].rstrip(")]}"))
+        return None if end == start else Span(start, end, "")
+    end = look.find(quote, start)
+    if end >= most:
+        end = min(look.find("\r", start), look.find("\n", start))
+    return Span(start, min(end, most), "")
 
 
-def _stays(text: str, name: int, given: re.Match[str], value: Span, kind: str) -> bool:
+def _stays(look: _Look, name: int, given: re.Match[str], value: Span, kind: str) -> bool:
     """Tell whether a value given to a telling name is none of a secret's."""
+    text = look.text
     found = text[value.start : value.end]
-    if not found or _re(_HARMLESS, re.IGNORECASE).match(found):
+    if not found or _harmless(found):
         return True
-    if kind == "token" and found.isdigit() and len(found) < 8:
+    if kind == "token" and len(found) < 8 and found.isdigit():
         return True  # a count of tokens
     if kind == "pwd" and found[0] in "/~.":
         return True  # a working directory
     if given["quote"] is None and given.groupdict().get("sign") == ":":
         before = text[max(0, name - 130) : name]
-        if _re(_USERINFO).search(before):
+        if "://" in before and _re(_USERINFO).search(before):
             return True  # `https://x-access-token:...@host`, which has a shape of its own
         # Prose has colons too: `the password: it must be long`. A value has a digit, or a line of its own.
-        alone = text[value.end : value.end + 1] in {"", "\r", "\n"} and _re(_LINE_START).search(before)
-        return not alone and not (len(found) >= 6 and any(char.isdigit() for char in found))
+        if len(found) >= 6 and look.end(r"[^0-9]", value.start) < value.end:
+            return False
+        line = before[max(before.rfind("\n"), before.rfind("\r")) + 1 :]
+        return text[value.end : value.end + 1] not in {"", "\r", "\n"} or not _re(_LINE_START).match(line)
     return False
 
 
@@ -295,7 +383,12 @@ _KINDS: Final = ("password", "passwd", "passphrase", "pwd", "token", "authorizat
 
 
 def _finders() -> dict[str, list[Finder]]:
-    found: dict[str, list[Finder]] = {"-----begin ": [_private_key]}
+    found: dict[str, list[Finder]] = {
+        "-----begin ": [_private_key],
+        "eyj": [_jwt],
+        "authorization": [_authorization],
+        "cookie": [_cookie],
+    }
     for kind, (literals, rest) in _TOKENS.items():
         for literal in literals.split():
             found.setdefault(literal.lower(), []).append(_token(kind, literal, rest))

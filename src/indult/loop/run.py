@@ -5,17 +5,18 @@ from __future__ import annotations
 import inspect
 from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from indult.actions import Action
 from indult.boundary import Brief
 from indult.budget import Meter
-from indult.canonical import copy_json, parse_json
+from indult.canonical import MAX_INTEGER, parse_json
 from indult.critiques import Critique, steer
-from indult.errors import ApprovalError, IndultError, InputError, LedgerConflict, LedgerError
+from indult.errors import ApprovalError, InputError, LedgerConflict, LedgerError, RunError
 from indult.gate import Gate, Settled, preview
 from indult.judgements import Verdict
 from indult.ledger import Body, Draft, Event
+from indult.loop.plain import for_the_run, fresh, graded, measured, taken, told
 from indult.loop.protocols import Evidence, Outcome, Proposal, Status
 from indult.loop.step import Cursor, Step, critique_key, intended, memory, steer_key
 from indult.loop.stop import StopKind, StopReason
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["Run", "run_stream"]
 
 T = TypeVar("T")
+N = TypeVar("N", int, float)
 
 _ATTEMPTS = 1000
 """How often an action is judged again because somebody got ahead: so many mean a defect, and the run ends there."""
@@ -44,6 +46,14 @@ class _Record:
     fields: Mapping[str, Any] = field(default_factory=dict)
     bodies: tuple[Body, ...] = ()
     settled: Settled | None = None
+
+
+class _Overtaken(Exception):
+    """Somebody else was quicker, and nothing has been written or done yet; `cause` is how that showed."""
+
+    def __init__(self, cause: LedgerConflict | ApprovalError) -> None:
+        super().__init__(cause.message)
+        self.cause = cause
 
 
 class Run:
@@ -69,15 +79,23 @@ class Run:
     ) -> Event:
         """Write one event of this run and what its judgement settles, provided that nobody else wrote since.
 
+        What settles a judgement is written before anything is done, so a conflict there only means to judge again.
+
         Raises:
-            LedgerConflict: Another process writes to this run, or used or opened what the judgement relies on.
+            LedgerConflict: Another process writes to this run.
+            _Overtaken: It does, or somebody used or opened what the judgement relies on.
         """
         draft = Draft(stream=self.stream, kind=kind, data=dict(data), bodies=bodies)
         drafts, expect = (settled.drafts, settled.expect) if settled is not None else ((), {})
-        events = self.loop.ledger.append(*drafts, draft, expect={**expect, self.stream: self.version})
+        try:
+            events = self.loop.ledger.append(*drafts, draft, expect={**expect, self.stream: self.version})
+        except LedgerConflict as exc:
+            if settled is None:
+                raise
+            raise _Overtaken(exc) from exc
+        self.version = events[-1].version
         if settled is not None:
             self.gate.appended(settled, events)
-        self.version = events[-1].version
         return events[-1]
 
     async def step(self, actor: str) -> StopReason | None:
@@ -87,8 +105,8 @@ class Run:
         self.meter.engine_calls += 1
         proposal, refused = await self._propose(brief)
         if proposal is not None:
-            self.meter.tokens += proposal.usage.tokens
-            self.meter.cost += proposal.usage.cost
+            self.meter.tokens = _sum(self.meter.tokens, proposal.usage.tokens)
+            self.meter.cost = _sum(self.meter.cost, proposal.usage.cost)
         step = Step(
             turn=self.cursor.turn,
             actor=actor,
@@ -102,25 +120,28 @@ class Run:
         for attempt in range(_ATTEMPTS):
             try:
                 return await self._perform(step, proposal.action, brief, facts)
-            except (LedgerConflict, ApprovalError):
+            except _Overtaken as exc:
                 # A grant was used up, or a request opened, since the gate looked: nothing has happened yet, so the
                 # action is judged again. Whoever else writes to this very run is another matter.
                 moved = self.loop.ledger.head(self.stream)[0] != self.version
-                if moved or step.event is not None or attempt == _ATTEMPTS - 1:
-                    raise
+                if moved or attempt == _ATTEMPTS - 1:
+                    raise exc.cause from None
         raise AssertionError("unreachable")
 
     async def _perform(self, step: Step, action: Action, brief: Brief, facts: Mapping[str, Any]) -> StopReason | None:
         """Judge a proposal, run what may run, and have it graded."""
         judgement = self.gate.review(action, facts, briefed=brief.digest)
         self.meter.gate_evaluations += judgement.evaluations
-        settled = self.gate.settle(action, facts, judgement)
+        try:
+            settled = self.gate.settle(action, facts, judgement)
+        except (ApprovalError, LedgerConflict) as exc:
+            raise _Overtaken(exc) from exc
         step.judgement = settled.judgement
         permitted = judgement.permitted(action)
         rationale = step.proposal.rationale if step.proposal is not None else ""
         extra = {"rationale": rationale} if rationale else {}
         fields, bodies = self.gate.record(action, facts, settled.judgement, extra)
-        if permitted is None or getattr(self.loop.executor, "effect", "outside") == "ledger":
+        if permitted is None or self._inside:
             step.outcome = await self._execute(permitted, action)
             return await self._grade(step, action, brief, _Record("step", fields, bodies, settled))
         reserved = [draft.data["reservation"] for draft in settled.drafts if draft.kind == "reserved"]
@@ -191,16 +212,14 @@ class Run:
     async def _propose(self, brief: Brief) -> tuple[Proposal | None, str | None]:
         """Ask the maker; whatever it does wrong becomes a refused proposal."""
         try:
-            proposal = await _settled(self.loop.proposer.propose(brief))
-            wrong = _wrong(proposal, brief)
-            if wrong is not None:
-                return None, wrong
+            # From here on only our own copy counts: what a maker still holds may change.
+            proposal = taken(await _settled(self.loop.proposer.propose(brief)), brief)
             if proposal.action is not None:
-                self.loop.check(proposal.action)
-        except IndultError as exc:
-            return None, exc.message
-        except Exception as exc:
-            return None, f"the proposer raised `{exc!r}`"
+                self.loop.check(fresh(proposal.action))
+        except BaseException as exc:
+            if for_the_run(exc):
+                raise
+            return None, told(exc, "the proposer")
         return proposal, None
 
     async def _execute(self, permitted: Action | None, action: Action) -> Outcome:
@@ -208,37 +227,47 @@ class Run:
         executor = self.loop.executor
         try:
             if permitted is not None:
-                outcome = await _settled(executor.execute(permitted))
-            elif hasattr(executor, "measure"):
-                outcome = replace(executor.measure(action), status=Status.NOT_RUN, counts={})
-            else:
-                return Outcome(status=Status.NOT_RUN)
-        except LedgerError:
-            raise
-        except Exception as exc:
-            return Outcome(status=Status.FAILED, result=f"the executor raised `{exc!r}`")
-        if not isinstance(outcome, Outcome):
-            return Outcome(status=Status.FAILED, result=f"the executor returned a `{type(outcome).__name__}`")
-        return outcome
+                return measured(await _settled(executor.execute(fresh(permitted))))
+            if hasattr(executor, "measure"):
+                return measured(executor.measure(fresh(action)), status=Status.NOT_RUN, counts={})
+            return Outcome(status=Status.NOT_RUN)
+        except BaseException as exc:
+            if for_the_run(exc):
+                raise
+            if isinstance(exc, LedgerError) and self._inside:
+                self._unreadable(exc)
+            return Outcome(status=Status.FAILED, result=told(exc, "the executor"))
+
+    @property
+    def _inside(self) -> bool:
+        """Tell whether all effects are the ledger's own, so that a step which was not written did not happen."""
+        return getattr(self.loop.executor, "effect", "outside") == "ledger"
+
+    def _unreadable(self, exc: LedgerError) -> NoReturn:
+        """End the run for a ledger that its world cannot read; a conflict there is none of our own writing."""
+        if isinstance(exc, LedgerConflict):
+            raise RunError(f"the executor met a conflict in the ledger: {told(exc, 'the executor')}") from exc
+        raise exc
 
     async def _grade(self, step: Step, action: Action, brief: Brief, record: _Record) -> StopReason | None:
         """Have a step graded and written; a grader that fails ends the run, since nothing may pass ungraded."""
         assert step.judgement is not None
         assert step.outcome is not None
-        evidence = Evidence(action=action, judgement=step.judgement, outcome=step.outcome)
+        # A copy, so that a grader cannot change what is about to be written.
+        evidence = Evidence(action=fresh(action), judgement=step.judgement, outcome=measured(step.outcome))
         self.meter.reviews += 1
         try:
-            critique = await _settled(self.loop.verifier.review(evidence))
-        except Exception as exc:
-            failed = f"the verifier raised `{exc!r}`"
+            critique = graded(await _settled(self.loop.verifier.review(evidence)))
+            request = step.judgement.request
+            asked = (action.target(),) if request is not None else ()
+            step.critique = replace(critique, asked=asked, request=request)
+        except BaseException as exc:
+            if for_the_run(exc):
+                raise
+            failed = told(exc, "the verifier")
         else:
-            if isinstance(critique, Critique):
-                self.meter.tokens += critique.tokens
-                request = step.judgement.request
-                asked = (action.target(),) if request is not None else ()
-                step.critique = replace(critique, asked=asked, request=request) if asked else critique
-                return self._close(step, brief, record)
-            failed = f"the verifier returned a `{type(critique).__name__}`, not a critique"
+            self.meter.tokens = _sum(self.meter.tokens, critique.tokens)
+            return self._close(step, brief, record)
         if record.kind == "close":
             # The effect is out in the world: its outcome is kept even though nobody graded it.
             self._close(step, brief, record)
@@ -258,19 +287,31 @@ class Run:
         changes = memory(self.loop.memory, step, opens_turn=cursor.index == 1)
         data = {**self._place(step, brief, cursor), **record.fields, **changes}
         if outcome is not None and outcome.result is not None:
-            result = preview({"result": _readable(outcome.result)})
+            result = preview({"result": outcome.result})
             data["result"], bodies = {"body": result.digest}, (*bodies, result)
         unused = outcome is not None and outcome.status is Status.NOT_STARTED
         if unused and settled is not None:
             # What never began uses nothing up, so what it would have used is not written at all.
             settled = Settled(judgement=settled.judgement)
-        step.event = self.append(record.kind, data, bodies, settled)
+        try:
+            step.event = self.append(record.kind, data, bodies, settled)
+        except InputError as exc:
+            return self._unkept(step, brief, record, exc)
         self.cursor = cursor
         if unused:
             for reservation in record.fields.get("reservations", ()):
                 self.gate.requests.not_started(reservation, "the action is known not to have begun")
         self.loop.on_step(step)
         return None
+
+    def _unkept(self, step: Step, brief: Brief, record: _Record, exc: InputError) -> StopReason:
+        """End the run over a step that no ledger keeps; of an effect, at least how it ended is written."""
+        if record.kind == "close":
+            if step.critique is None or step.outcome is None:
+                raise exc
+            step.outcome, step.critique = replace(step.outcome, result=told(exc, "the ledger"), counts={}), None
+            self._close(step, brief, record)
+        return StopReason(kind=StopKind.FAILED, detail=f"the step cannot be kept: {told(exc, 'the ledger')}")
 
     def _place(self, step: Step, brief: Brief, cursor: Cursor) -> dict[str, Any]:
         data = step.fields(cursor, self.meter, brief)
@@ -279,29 +320,14 @@ class Run:
         return data
 
 
-def _wrong(proposal: object, brief: Brief) -> str | None:
-    """Say what is wrong with the shape of a proposal, if anything is."""
-    if not isinstance(proposal, Proposal):
-        return f"the proposer returned a `{type(proposal).__name__}`, not a proposal"
-    if proposal.action is None:
-        return None
-    if type(proposal.action) is not Action:
-        return f"the proposer proposed a `{type(proposal.action).__name__}`, not an action"
-    if proposal.action.actor != brief.actor:
-        return f"the proposal is in the name of `{proposal.action.actor}`, not of `{brief.actor}`"
-    return None
+def _sum(total: N, more: N) -> N | int:
+    """Add what was reported; a total that no record could keep stays at the largest that one can."""
+    return min(total + more, MAX_INTEGER)
 
 
 def _named(record: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a close repeats of its intent."""
     return {name: record[name] for name in ("tool", "action", "judgement", "reservations") if name in record}
-
-
-def _readable(result: object) -> Any:
-    try:
-        return copy_json(result, name="result")
-    except InputError:
-        return repr(result)
 
 
 async def _settled(value: T | Awaitable[T]) -> T:
