@@ -166,7 +166,10 @@ def _check_text(value: object, what: str) -> None:
         raise InputError(f"{what} of type `{type(value).__name__}`: it must be a string")
     if len(value) > _TEXT:
         raise InputError(f"{what} of {len(value)} characters, at most {_TEXT}")
-    copy_json(value, name=what)
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise InputError(f"{what} with a lone surrogate, which UTF-8 cannot carry") from None
 
 
 def _names(values: object, what: str) -> tuple[str, ...]:

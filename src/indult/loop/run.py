@@ -147,7 +147,10 @@ class Run:
         reserved = [draft.data["reservation"] for draft in settled.drafts if draft.kind == "reserved"]
         if reserved:
             fields["reservations"] = reserved
-        self.append("intent", {**self._place(step, brief, self.cursor), **fields}, bodies, settled)
+        try:
+            self.append("intent", {**self._place(step, brief, self.cursor), **fields}, bodies, settled)
+        except InputError as exc:
+            return self._unkept(step, brief, _Record("intent"), exc)
         step.outcome = await self._execute(permitted, action)
         return await self._grade(step, action, brief, _Record("close", _named(fields)))
 
