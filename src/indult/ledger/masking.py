@@ -362,7 +362,7 @@ def _stays(look: _Look, name: int, given: re.Match[str], value: Span, kind: str)
         return True  # a count of tokens
     if kind == "pwd" and found[0] in "/~.":
         return True  # a working directory
-    if given["quote"] is None and given.groupdict().get("sign") == ":":
+    if given["quote"] is None and "sign" in given.re.groupindex and given["sign"] == ":":
         before = text[max(0, name - 130) : name]
         if "://" in before and _re(_USERINFO).search(before):
             return True  # `https://x-access-token:...@host`, which has a shape of its own
