@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import sqlite3
 from contextlib import closing
 from typing import TYPE_CHECKING
@@ -97,14 +98,15 @@ class TestShow:
             assert good["id"] in ran.stdout
         assert 1 == sum("error" in row for row in office("requests", "--json").json)
 
-    def test_says_that_something_is_hidden(self, office: Office) -> None:
-        """A call with what looks like a secret is shown without it, and says so."""
-        row = office.ask(to="ghp_" + "0123456789abcdefghijABCDEFGHIJ012345")
-        text = office("show", row["id"]).stdout
+    def test_nothing_is_hidden(self, office: Office) -> None:
+        """A call with what looks like a secret becomes no request: nobody could be shown what would be opened."""
+        action = {"tool": "send", "args": {"to": "ghp_" + "0123456789abcdefghijABCDEFGHIJ012345"}}
+        ran = office("request", json.dumps(action), "--subject", "s")
 
-        assert "ghp_0123" not in text
-        assert "[masked:" in text
-        assert "  hidden     what looks like a secret is neither kept nor shown" in text
+        assert 0 != ran.exit_code
+        assert "the call holds what looks like a secret, which nobody can be shown" in ran.stderr
+        assert "ghp_0123" not in ran.stdout + ran.stderr
+        assert [] == office("requests", "--json").json
 
     def test_no_entry_of_a_card_passes_for_a_field(self, office: Office) -> None:
         """What a program puts on a card stands under `card`, whatever it is called and holds."""

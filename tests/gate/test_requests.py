@@ -269,13 +269,31 @@ class TestOpen:
             with pytest.raises(ScopeError, match=f"`{bad}` is no time"):
                 desk.ask(**options)  # type: ignore[arg-type] # one of two texts
 
-    def test_what_is_shown_holds_no_secret(self, desk: Desk) -> None:
-        """A secret in the arguments is masked before anybody is asked, and the call is still the one that opens."""
-        action = Action(tool="pay", args={"n": 1, "password": "hunter2"})
-        found = desk.approved(action)
+    @pytest.mark.parametrize(
+        "args",
+        [
+            {"n": 1, "password": "hunter2"},
+            {"n": 1, "ghp_" + "a1B2" * 9: 2},
+            {"n": 1, "a": "-----BEGIN PRIVATE KEY-----", "to": "eve"},
+            {"n": 1, "mails": [{"to": "max", "why": "pwd: '"}, {"to": "eve", "why": "'"}]},
+            {"n": 1, "a": 'password: "', "to": "eve", "z": '","to":"max'},
+        ],
+    )
+    def test_nobody_is_asked_about_what_cannot_be_shown(self, desk: Desk, args: dict[str, object]) -> None:
+        """A call of which something would be masked is not put to a person: an approval covers nothing unseen."""
+        action = Action(tool="pay", args=args)
+        found = desk.gate.check(action, {})
 
-        assert "hunter2" not in str(found.request.to_dict())
-        assert Verdict.APPROVE is desk.gate.check(action, {}).verdict
+        assert (Verdict.ASK_USER, None, []) == (found.verdict, found.request, desk.requests.pending())
+        assert "(nobody was asked: the call holds what looks like a secret, which nobody can be shown)" in found.reason
+        with pytest.raises(ScopeError, match="which nobody can be shown"):
+            desk.ask(action)
+
+    def test_a_secret_on_a_card_is_masked_there(self, desk: Desk) -> None:
+        """The card opens nothing: what looks like a secret is masked in its own entry, and the rest of it stands."""
+        found = desk.ask(card={"a": "-----BEGIN PRIVATE KEY-----", "b": "seen"})
+
+        assert {"a": "[masked:private-key]", "b": "seen"} == found.request.card
 
     def test_a_target_that_looks_like_a_secret_is_refused(self, shelf: Desk) -> None:
         """A target that the ledger would mask could never be opened."""

@@ -47,9 +47,6 @@ _DURATION: Final = re.compile(r"(?:[0-9]{1,9}[smhdw])+")
 _OFFSET: Final = re.compile(r"(?:[Zz]|[+-]\d\d:\d\d)\Z")
 
 
-_HIDDEN: Final = "what looks like a secret is neither kept nor shown: approve only if you know what stands there"
-
-
 @contextmanager
 def reading(db: str | None, policy: str | None, *, create: bool = False) -> Iterator[tuple[Ledger, Requests, Policy]]:
     """Open the requests of a ledger to read them; with `create`, make the ledger where none is."""
@@ -212,8 +209,6 @@ def standing_lines(standing: Standing, policy: Policy, changes: Paragraphs, now:
         yield from _field("opens", word)
         if word != target:
             yield from _field("", target)
-        if "[masked:" in word:
-            yield from _field("hidden", _HIDDEN)
     yield from _field("under", ", ".join(scope.rules) or "no rule")
     yield from _field("uses", _uses(standing))
     yield from _field("expires", scope.expires_at or "never")

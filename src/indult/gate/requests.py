@@ -15,6 +15,7 @@ from typing import Any, Final
 from indult.actions import Action
 from indult.approvals import ApprovalRequest, Grant, HumanDecision, RequestState, Standing, Verify, request_stream
 from indult.boundary import Boundary
+from indult.canonical import parse_json
 from indult.errors import (
     ForgedRecord,
     IneffectiveRequest,
@@ -30,7 +31,7 @@ from indult.gate.marks import Mark, mark_of
 from indult.gate.records import Folded, Live, Records, timed_out
 from indult.gate.times import check_time
 from indult.ids import new_id
-from indult.ledger import Draft, Event, Ledger, mask, utc_now
+from indult.ledger import Draft, Event, Ledger, mask, mask_text, utc_now
 from indult.policy import Policy
 from indult.scopes import Scope
 
@@ -197,6 +198,7 @@ class Requests:
                 f"approving this would not open all of it: {'; '.join(reasons)}",
                 hint="name targets that the rules ask about; what a rule denies, no approval can open",
             )
+        _check_visible(opened, requested_by)
         subject = opened.subject
         stream = asked_stream(subject)
         seen = self.ledger.head(stream)[0]
@@ -458,20 +460,43 @@ def _answers(older: Standing, request: ApprovalRequest, *, supersede: bool) -> b
 
 
 def _kept(request: ApprovalRequest) -> ApprovalRequest:
-    """Return the request as the ledger will keep it, secrets masked: what a person is shown is what is kept.
+    """Return the request as the ledger will keep it, secrets in its card and its question masked.
+
+    What would be opened has none: `_check_visible` refused it.
+    """
+    return ApprovalRequest.from_dict(mask(request.to_dict()))
+
+
+def _check_visible(scope: Scope, requested_by: str) -> None:
+    """Refuse a scope that a person would see with something masked: an approval covers nothing unseen.
 
     Raises:
-        ScopeError: What would be opened has something in its name that looks like a secret.
+        ScopeError: Something in it looks like a secret, as it stands in a string or in the text as a whole.
     """
-    shown = request.to_dict()
+    if any(_holds_secret(text) for text in scope.shown.values()):
+        raise ScopeError(
+            "the call holds what looks like a secret, which nobody can be shown",
+            hint="keep secrets out of arguments, for instance in the environment of the tool",
+        )
+    shown = {"requester": requested_by, **scope.to_dict()}
     masked = mask(shown)
-    for name in ("subject", "targets", "rules"):
-        if masked["scope"][name] != shown["scope"][name]:
+    for name in ("targets", "subject", "rules", "title", "change", "requester"):
+        if masked[name] != shown[name]:
             raise ScopeError(
                 f"the {name} of the scope: something in it looks like a secret",
-                hint="a ledger keeps no secrets, so it could not be found again",
+                hint="a ledger keeps no secrets, so it could neither be shown nor be found again",
             )
-    return ApprovalRequest.from_dict(masked)
+
+
+def _holds_secret(text: str) -> bool:
+    """Tell whether a shown text would be masked: as JSON, inside its strings, or as the line that the ledger keeps."""
+    if mask_text(text) != text:
+        return True
+    try:
+        value = parse_json(text)
+    except InputError:
+        return False  # a text that is no JSON has no strings of its own
+    return bool(mask(value) != value)
 
 
 def _question(scope: Scope) -> str:
