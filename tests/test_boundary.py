@@ -123,6 +123,13 @@ class TestVerdicts:
         """A person who reads a denial sees that a condition could not be judged."""
         assert "in error" in judge(move("high")).reason
 
+    def test_of_very_many_errors_the_first_are_told(self) -> None:
+        """A record stays small enough to be kept when hundreds of rules are in error."""
+        rules = "".join(f"  - {{id: r{at}, tool: t, effect: deny, when: args.n > 1, says: No.}}\n" for at in range(150))
+        judgement = judge(Action(tool="t"), {}, policy(f"schema: 1\ndefault: deny\nrules:\n{rules}"))
+
+        assert (101, "and 50 more") == (len(judgement.errors), judgement.errors[-1])
+
     def test_a_rule_in_error_is_never_downgraded(self) -> None:
         """No rung runs when the deny that it would recover from could not be judged."""
         judgement = judge(move("high"))

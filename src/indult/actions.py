@@ -11,6 +11,7 @@ from indult.errors import InputError
 
 __all__ = ["Action"]
 
+_LONGEST = 1000
 _KEYS = frozenset({"tool", "args", "actor", "call_id", "cwd"})
 
 
@@ -22,7 +23,7 @@ class Action:
     `call_id` is the caller's own name of this call and `cwd` the folder that relative paths start from.
 
     Raises:
-        InputError: `tool` is empty or not text, or `args` is not a JSON object (see `indult.canonical.copy_json`).
+        InputError: `tool` is empty or not text, a name is over 1,000 characters or holds control ones, or `args` is not a JSON object (see `indult.canonical.copy_json`).
     """
 
     tool: str
@@ -39,6 +40,8 @@ class Action:
         for name, optional in (("call_id", self.call_id), ("cwd", self.cwd)):
             if optional is not None and type(optional) is not str:
                 raise InputError(f"action has `{name}` of type `{type(optional).__name__}`: it must be a string")
+        for name in ("tool", "actor", "call_id", "cwd"):
+            _check_name(name, getattr(self, name))
         if not isinstance(self.args, Mapping):
             raise InputError(f"action has `args` of type `{type(self.args).__name__}`: it must be an object")
         object.__setattr__(self, "args", copy_json(dict(self.args), name="args"))
@@ -87,3 +90,14 @@ class Action:
         if "tool" not in data:
             raise InputError("action has no `tool`", hint='try {"tool": "NAME", "args": {}}')
         return cls(**data)
+
+
+def _check_name(name: str, text: str | None) -> None:
+    """Refuse a name that could not be kept or shown as it is: one too long, with control characters or half of one."""
+    if text is None or (len(text) <= _LONGEST and text.isprintable()):
+        return
+    if len(text) > _LONGEST:
+        raise InputError(f"action has `{name}` of {len(text)} characters: at most {_LONGEST}")
+    bad = next((char for char in text if char < " " or "\x7f" <= char <= "\x9f" or "\ud800" <= char <= "\udfff"), None)
+    if bad is not None:
+        raise InputError(f"action has `{name}` that holds U+{ord(bad):04X}: no control characters, no lone surrogates")

@@ -40,6 +40,12 @@ _WORDS: Final = ("denied by", "needs approval under", "allowed by")
 
 _ENFORCE: Final = Mode.ENFORCE
 
+_MOST_ERROR: Final = 300
+"""How much is told of one error: it may quote an argument, and a record that grows with it could not be kept."""
+
+_MOST_ERRORS: Final = 100
+"""How many errors are told of one action."""
+
 _NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 
 
@@ -129,6 +135,8 @@ class Boundary:
             if self.grants:
                 answer = self._granted(answer, action.target, used)
         ruling, errors, failed, read, observed = answer
+        if len(errors) > _MOST_ERRORS:
+            errors = (*errors[:_MOST_ERRORS], f"and {len(errors) - _MOST_ERRORS} more")
         verdict, instead, evaluations = _VERDICTS[ruling.group], None, 1
         if ruling.ladder and not parts and not failed:
             instead, evaluations = self._ladder(action, facts, ruling.ladder)
@@ -320,7 +328,11 @@ def _at(facts: Mapping[str, Any], path: tuple[str, ...]) -> Any:
 
 
 def _messages(bucket: Bucket, errors: list[tuple[int, int, str]]) -> tuple[str, ...]:
-    return tuple(f"{bucket.rules[group][index].id}: {text}" for group, index, text in errors)
+    return tuple(f"{bucket.rules[group][index].id}: {_cut(text)}" for group, index, text in errors)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _MOST_ERROR else text[: _MOST_ERROR - 1] + "…"
 
 
 def _quote(text: str) -> str:

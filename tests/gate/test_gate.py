@@ -57,6 +57,17 @@ class TestCheck:
         assert judgement.boundary == event.data["judgement"]["boundary"] == gate.boundary().digest
         assert "sha256:read" == event.data["judgement"]["briefed"]
 
+    def test_a_denial_by_an_error_is_recorded_however_long_the_argument(self) -> None:
+        """A condition that quotes a huge argument in its error is told in short, and the denial stands in the ledger."""
+        when = "timestamp(args.t) > timestamp('2020-01-01T00:00:00Z')"
+        law = f'schema: 1\ndefault: deny\nrules:\n  - {{id: late, tool: when, effect: deny, says: No., when: "{when}"}}\n'
+        gate = Gate(loads_policy(law), MemoryLedger(), "tree:here")
+        found = gate.check(Action(tool="when", args={"t": "2020-13-01T00:00:00." + "0" * 600_000 + "Z"}), {})
+
+        assert (Verdict.DENY, ["judgement"]) == (found.verdict, [event.kind for event in gate.ledger.events()])
+        assert max(map(len, found.errors)) <= len("late: ") + 300
+        assert found.errors[0].endswith("…")
+
     def test_keeps_arguments_and_facts_beside_the_event(self, gate: Gate) -> None:
         """Arguments, the rung that may run and the facts are bodies, which can be forgotten without breaking a chain."""
         gate.check(Action(tool="move", args={"n": 9}), FACTS)
