@@ -306,3 +306,16 @@ def test_a_jwt_stands_between_other_words() -> None:
 
     assert f"eyJ{A[:20]}.eyJ{A[:20]} [masked:jwt]" == mask_text(f"eyJ{A[:20]}.eyJ{A[:20]} {token}")
     assert "-[masked:jwt]" == mask_text(f"-{token}")
+
+
+def test_a_count_of_tokens_hides_no_secret_beside_it() -> None:
+    """A number of tokens is no reason to look closer, and what stands beside it is looked at all the same."""
+    from indult.ledger import Draft
+    from indult.testing.memory import MemoryLedger
+
+    ledger = MemoryLedger()
+    secret = "ghp_" + "a1B2" * 9
+    (event,) = ledger.append(Draft("s", "k", {"meter": {"tokens": 8100}, "note": f"token: {secret}", "tokens": secret}))
+
+    assert secret not in str(event.data)
+    assert {"tokens": 8100} == event.data["meter"]

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from indult.canonical import canonical, digest
+from indult.canonical import canonical, digest, parse_json
 from indult.errors import InputError
 from indult.ledger import GENESIS, Body, Draft, utc_now
 from indult.ledger.streams import check_at, content_hash, data_text, log_digest
@@ -50,6 +50,16 @@ def test_a_body_is_masked_before_its_digest() -> None:
     body = Body("password=hunter2")
 
     assert ("password=[masked:password]", Body("password=[masked:password]").digest) == (body.text, body.digest)
+
+
+def test_a_body_of_json_is_masked_inside_its_strings() -> None:
+    """What begins like a secret in one string of JSON takes nothing of the next with it, and the JSON stays JSON."""
+    text = canonical({"mails": [{"to": "max", "why": "pwd: '"}, {"to": "eve", "why": "'"}]})
+    key = {"a": "-----BEGIN PRIVATE KEY-----", "to": "eve"}
+
+    assert text == Body(text).text
+    assert {**key, "a": "[masked:private-key]"} == parse_json(Body(canonical(key)).text)
+    assert "{password=[masked:password]" == Body("{password=hunter2").text
 
 
 def test_data_names_its_bodies_once() -> None:
