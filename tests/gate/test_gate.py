@@ -60,7 +60,9 @@ class TestCheck:
     def test_a_denial_by_an_error_is_recorded_however_long_the_argument(self) -> None:
         """A condition that quotes a huge argument in its error is told in short, and the denial stands in the ledger."""
         when = "timestamp(args.t) > timestamp('2020-01-01T00:00:00Z')"
-        law = f'schema: 1\ndefault: deny\nrules:\n  - {{id: late, tool: when, effect: deny, says: No., when: "{when}"}}\n'
+        law = (
+            f'schema: 1\ndefault: deny\nrules:\n  - {{id: late, tool: when, effect: deny, says: No., when: "{when}"}}\n'
+        )
         gate = Gate(loads_policy(law), MemoryLedger(), "tree:here")
         found = gate.check(Action(tool="when", args={"t": "2020-13-01T00:00:00." + "0" * 600_000 + "Z"}), {})
 
