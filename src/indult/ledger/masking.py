@@ -49,11 +49,12 @@ class _Look:
 
         Places in one run share the answer; `part` keeps apart the runs that one shape is made of.
         """
-        begun, end = self._ends.get(part + chars, (0, -1))
+        key = part + chars if part else chars
+        begun, end = self._ends.get(key, (0, -1))
         if not begun <= start <= end:
             match = _re(f"{chars}*", re.ASCII).match(self.text, start)
             end = start if match is None else match.end()
-            self._ends[part + chars] = start, end
+            self._ends[key] = start, end
         return end
 
     def find(self, mark: str, start: int) -> int:
@@ -363,14 +364,15 @@ def _stays(look: _Look, name: int, given: re.Match[str], value: Span, kind: str)
     if kind == "pwd" and found[0] in "/~.":
         return True  # a working directory
     if given["quote"] is None and "sign" in given.re.groupindex and given["sign"] == ":":
+        # Prose has colons too: `the password: it must be long`. A value has a digit, or a line of its own.
+        digit = len(found) >= 6 and look.end(r"[^0-9]", value.start) < value.end
+        if not digit and text[value.end : value.end + 1] not in {"", "\r", "\n"}:
+            return True
         before = text[max(0, name - 130) : name]
         if "://" in before and _re(_USERINFO).search(before):
             return True  # `https://x-access-token:...@host`, which has a shape of its own
-        # Prose has colons too: `the password: it must be long`. A value has a digit, or a line of its own.
-        if len(found) >= 6 and look.end(r"[^0-9]", value.start) < value.end:
-            return False
         line = before[max(before.rfind("\n"), before.rfind("\r")) + 1 :]
-        return text[value.end : value.end + 1] not in {"", "\r", "\n"} or not _re(_LINE_START).match(line)
+        return not digit and not _re(_LINE_START).match(line)
     return False
 
 
