@@ -356,6 +356,11 @@ def _value(look: _Look, start: int, quote: str | None) -> Span | None:
 def _stays(look: _Look, name: int, given: re.Match[str], value: Span, kind: str) -> bool:
     """Tell whether a value given to a telling name is none of a secret's."""
     text = look.text
+    bare = given["quote"] is None and "sign" in given.re.groupindex and given["sign"] == ":"
+    # Prose has colons too: `the password: it must be long`. A value has a digit, or a line of its own.
+    digit = bare and value.end - value.start >= 6 and look.end(r"[^0-9]", value.start) < value.end
+    if bare and not digit and text[value.end : value.end + 1] not in {"", "\r", "\n"}:
+        return True
     found = text[value.start : value.end]
     if not found or _harmless(found):
         return True
@@ -363,17 +368,13 @@ def _stays(look: _Look, name: int, given: re.Match[str], value: Span, kind: str)
         return True  # a count of tokens
     if kind == "pwd" and found[0] in "/~.":
         return True  # a working directory
-    if given["quote"] is None and "sign" in given.re.groupindex and given["sign"] == ":":
-        # Prose has colons too: `the password: it must be long`. A value has a digit, or a line of its own.
-        digit = len(found) >= 6 and look.end(r"[^0-9]", value.start) < value.end
-        if not digit and text[value.end : value.end + 1] not in {"", "\r", "\n"}:
-            return True
-        before = text[max(0, name - 130) : name]
-        if "://" in before and _re(_USERINFO).search(before):
-            return True  # `https://x-access-token:...@host`, which has a shape of its own
-        line = before[max(before.rfind("\n"), before.rfind("\r")) + 1 :]
-        return not digit and not _re(_LINE_START).match(line)
-    return False
+    if not bare:
+        return False
+    before = text[max(0, name - 130) : name]
+    if "://" in before and _re(_USERINFO).search(before):
+        return True  # `https://x-access-token:...@host`, which has a shape of its own
+    line = before[max(before.rfind("\n"), before.rfind("\r")) + 1 :]
+    return not digit and not _re(_LINE_START).match(line)
 
 
 def _named_kind(name: str) -> str:
