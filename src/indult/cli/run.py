@@ -7,11 +7,11 @@ from typing import Any
 
 import click
 
-from indult.canonical import parse_json
 from indult.cli.frame import db_option, emit, json_option
 from indult.cli.mixer import play
 from indult.errors import RunError
-from indult.ledger import Event, Ledger, open_ledger
+from indult.gate import kept
+from indult.ledger import Ledger, open_ledger
 from indult.loop import Result, Step, run_stream
 from indult.loop.step import STEPS, recorded
 from indult.worlds.mixer import Mixer, MixerOptions
@@ -48,7 +48,7 @@ def show(*, run: str | None, db: str | None, as_json: bool) -> None:
         row = _find(ledger, run)
         for event in ledger.events(run_stream(row["run"])):
             if event.kind in STEPS:
-                _show_step(recorded(event, _content(ledger, event)), as_json=as_json)
+                _show_step(recorded(event, kept(ledger, event.data) or {}), as_json=as_json)
         if as_json:
             emit(row)
         else:
@@ -100,12 +100,6 @@ def _find(ledger: Ledger, run: str | None) -> dict[str, Any]:
             "there is no run in this ledger" if run is None else f"there is no run `{run}`", hint="indult run list"
         )
     return max(rows, key=lambda row: str(row["at"]))
-
-
-def _content(ledger: Ledger, event: Event) -> dict[str, Any]:
-    kept = event.data.get("content")
-    text = ledger.body(kept["body"]) if kept else None
-    return parse_json(text) if text is not None else {}
 
 
 def _show_step(step: Step, *, as_json: bool) -> None:

@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
-from indult.gate.gate import PREVIEW_BYTES, Gate, Settled, preview
+from indult.gate.gate import PREVIEW_BYTES, Gate, Settled, kept, preview
 from indult.gate.records import Live
 from indult.gate.requests import Opening, Requests
 
-__all__ = ["PREVIEW_BYTES", "Gate", "Live", "Opening", "Requests", "Settled", "preview"]
+__all__ = ["PREVIEW_BYTES", "Gate", "Live", "Opening", "Requests", "Settled", "kept", "preview"]

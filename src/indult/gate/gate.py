@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -17,7 +18,7 @@ from indult.ledger.masking import suspicious
 from indult.policy import DEFAULT, Policy, Record
 from indult.scopes import Scope
 
-__all__ = ["PREVIEW_BYTES", "Gate", "Settled", "preview"]
+__all__ = ["PREVIEW_BYTES", "Gate", "Settled", "kept", "preview"]
 
 PREVIEW_BYTES = 2000
 """How much of an action's content the ledger keeps under `record: preview` (design section 5)."""
@@ -168,9 +169,9 @@ class Gate:
         record = self._record(judgement)
         if record is Record.DIGEST:
             return fields, (given,)
-        kept = Body(_text(content)) if record is Record.FULL else preview(content)
-        fields["content"] = {"body": kept.digest}
-        return fields, (given, kept)
+        body = Body(_text(content)) if record is Record.FULL else preview(content)
+        fields["content"] = {"body": body.digest}
+        return fields, (given, body)
 
     def _given(self, facts: Mapping[str, Any]) -> Body:
         """Return the body of the facts; they seldom change from one action to the next."""
@@ -185,6 +186,16 @@ class Gate:
         chosen = {self.policy.rule(name).record for name in judgement.rules if name != DEFAULT}
         sparing = (Record.DIGEST, Record.PREVIEW, Record.FULL)
         return next((record for record in sparing if record in chosen), Record.PREVIEW)
+
+
+def kept(ledger: Ledger, data: Mapping[str, Any], part: str = "content") -> dict[str, Any] | None:
+    """Return what the ledger still keeps beside a recorded judgement: its `content`, or the `facts` at the time.
+
+    `data` is that of the event; there is nothing where it was forgotten or never kept.
+    """
+    named = data.get(part)
+    text = ledger.body(named["body"]) if named else None
+    return None if text is None else dict(json.loads(text))
 
 
 def preview(content: Mapping[str, Any]) -> Body:

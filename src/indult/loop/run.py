@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 from indult.actions import Action
 from indult.boundary import Brief
 from indult.budget import Meter
-from indult.canonical import MAX_INTEGER, parse_json
+from indult.canonical import MAX_INTEGER
 from indult.critiques import Critique, steer
 from indult.errors import ApprovalError, InputError, LedgerConflict, LedgerError, RunError
-from indult.gate import Gate, Settled, preview
+from indult.gate import Gate, Settled, kept, preview
 from indult.judgements import Verdict
 from indult.ledger import Body, Draft, Event
 from indult.loop.plain import for_the_run, fresh, graded, measured, taken, told
@@ -164,7 +164,7 @@ class Run:
 
     async def settle(self, intent: Event, word: str | None) -> StopReason | None:
         """Close an intent that may have run, or return the stop that asks a person whether it did."""
-        judgement, action = intended(intent.data, self.content(intent))
+        judgement, action = intended(intent.data, kept(self.loop.ledger, intent.data) or {})
         tool = intent.data["tool"]
         if word is None and (action is None or tool not in self.loop.idempotent):
             detail = f"`{tool}` may have run: version {intent.version} of `{self.stream}` has no close"
@@ -189,19 +189,13 @@ class Run:
             return self._close(step, brief, record)
         return await self._grade(step, action, brief, record)
 
-    def content(self, event: Event) -> dict[str, Any]:
-        """Return what the ledger still keeps of the action of an event; empty where nothing is."""
-        kept = event.data.get("content")
-        text = self.loop.ledger.body(kept["body"]) if kept else None
-        return parse_json(text) if text is not None else {}
-
     def _brief(self, actor: str, facts: Mapping[str, Any]) -> Brief:
         loop, ledger = self.loop, self.loop.ledger
         latest = ledger.latest(loop.memory, critique_key(actor))
         critique = Critique.from_dict(latest) if latest is not None else None
         boundary = self.gate.boundary()
-        kept = ledger.remembered(loop.memory, steer_key(actor)) if loop.ladder else ()
-        advised = steer(kept, facts, loop.ladder, boundary.opened)
+        pushed = ledger.remembered(loop.memory, steer_key(actor)) if loop.ladder else ()
+        advised = steer(pushed, facts, loop.ladder, boundary.opened)
         guidance = self._guidance(critique.request) if critique is not None and critique.request else ""
         return boundary.brief(loop.task, critique, actor=actor, steer=advised, guidance=guidance)
 

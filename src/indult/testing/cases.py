@@ -13,8 +13,8 @@ from typing import Any, Final
 
 from indult.actions import Action
 from indult.boundary import Boundary
-from indult.canonical import parse_json
 from indult.errors import InputError
+from indult.gate import kept
 from indult.judgements import Judgement, Verdict
 from indult.ledger import Ledger
 from indult.policy.context import check_declared
@@ -200,16 +200,11 @@ def replay(boundary: Boundary, ledger: Ledger) -> tuple[list[Change], Replay]:
 
 def _recorded(ledger: Ledger, data: Mapping[str, Any]) -> tuple[Action | str, dict[str, Any]]:
     """Return action and facts of a recorded judgement, or why they are not to be had."""
-    content = _body(ledger, data.get("content"))
-    facts = _body(ledger, data.get("facts"))
+    content = kept(ledger, data)
+    facts = kept(ledger, data, "facts")
     if content is None or facts is None:
         return "forgotten or never kept", {}
     if "args" not in content:
         return "kept as a preview only", {}
     action = Action(tool=data["tool"], args=content["args"], actor=data["actor"])
     return (action, facts) if action.digest == data["action"] else ("kept with secrets masked or another cwd", {})
-
-
-def _body(ledger: Ledger, kept: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    text = ledger.body(kept["body"]) if kept else None
-    return None if text is None else dict(parse_json(text))
