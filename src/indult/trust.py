@@ -193,17 +193,14 @@ def changes(before: Policy | None, after: Policy) -> list[Change]:
 def _chained(path: str | os.PathLike[str], ledger: Ledger) -> Iterator[Event]:
     """Yield the events of a file's stream, each once its hash is seen to follow from the one before it."""
     from indult.ledger import GENESIS
-    from indult.ledger.streams import content_hash
+    from indult.ledger.streams import follows
 
     stream = trust_stream(path)
     head = ledger.head(stream)
     version, prev = 0, GENESIS
     for event in ledger.events(stream):
         version += 1
-        made = {name: getattr(event, name) for name in ("stream", "version", "kind", "at", "prev")}
-        if (event.version, event.prev) != (version, prev) or event.hash != content_hash(
-            text=canonical(event.data), **made
-        ):
+        if not follows(event, version, prev):
             raise _forged(path)
         prev = event.hash
         yield event

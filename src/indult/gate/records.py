@@ -10,12 +10,11 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, TypeVar
 
 from indult.approvals import Choice, Grant, RequestState, Standing, Verify, request_stream, standing
-from indult.canonical import canonical
-from indult.errors import ApprovalError, ForgedRecord, InputError, LedgerCorrupt, ScopeError, UnknownRequest
+from indult.errors import ApprovalError, ForgedRecord, LedgerCorrupt, ScopeError, UnknownRequest
 from indult.gate import index
 from indult.gate.marks import Mark
 from indult.ledger import GENESIS, Event, Ledger
-from indult.ledger.streams import content_hash
+from indult.ledger.streams import follows
 from indult.policy import Policy
 
 __all__ = ["Folded", "Live", "Next", "Records", "timed_out"]
@@ -248,7 +247,7 @@ def _check_chain(request: str, events: tuple[Event, ...], head: tuple[int, str])
     """
     prev = GENESIS
     for version, event in enumerate(events, 1):
-        if (event.version, event.prev) != (version, prev) or event.hash != _hash(event):
+        if not follows(event, version, prev):
             raise _broken(request, version)
         prev = event.hash
         # The ledger keeps the head of each stream apart. Others may write meanwhile, so events may go on beyond it.
@@ -258,17 +257,6 @@ def _check_chain(request: str, events: tuple[Event, ...], head: tuple[int, str])
         raise _broken(request, len(events) + 1)
     if not events:
         raise UnknownRequest(f"there is no request `{request}`", hint="`indult requests` lists those that are open")
-
-
-def _hash(event: Event) -> str | None:
-    """Return the hash that an event must have, none where its data is no JSON that a ledger writes."""
-    try:
-        text = canonical(event.data)
-    except InputError:
-        return None
-    return content_hash(
-        stream=event.stream, version=event.version, kind=event.kind, at=event.at, text=text, prev=event.prev
-    )
 
 
 def _broken(request: str, version: int) -> ForgedRecord:

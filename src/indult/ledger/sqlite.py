@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from indult.errors import InputError, LedgerBusy, LedgerConflict, LedgerCorrupt, LedgerReadOnly
+from indult.errors import InputError, LedgerBusy, LedgerCorrupt, LedgerReadOnly
 from indult.ledger import checking
 from indult.ledger.audit import ANCHORED, FORGOTTEN, Anchor, anchor_data
 from indult.ledger.files import Guard, connect, roll_back
@@ -18,6 +18,7 @@ from indult.ledger.streams import (
     Draft,
     Event,
     check_drafts,
+    check_expected,
     content_hash,
     data_text,
     log_digest,
@@ -70,13 +71,7 @@ class SqliteLedger:
         # All that needs no lock is done before the transaction: other writers wait only for the statements.
         ready = [_ready(draft) for draft in drafts]
         with self._guard, self._transaction():
-            for stream, version in (expect or {}).items():
-                found = self._head(stream)[0]
-                if found != version:
-                    raise LedgerConflict(
-                        f"stream `{stream}` has version {found}, not {version}: another writer was quicker",
-                        hint="read what was written meanwhile and decide again",
-                    )
+            check_expected(expect or {}, self._head)
             return self._write(ready)
 
     def _write(self, ready: list[_Ready]) -> tuple[Event, ...]:

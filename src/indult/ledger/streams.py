@@ -15,11 +15,11 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from indult.canonical import MAX_BYTES, canonical, digest_text, parse_json
-from indult.errors import InputError
+from indult.errors import InputError, LedgerConflict
 from indult.ledger.masking import mask, mask_text, suspicious
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
 __all__ = ["GENESIS", "OWN_STREAM", "Body", "Draft", "Event", "content_hash", "log_digest", "utc_now"]
 
@@ -195,3 +195,31 @@ def never_back(at: str, before: str) -> str:
     So a clock that is set back makes nothing young again that has an end.
     """
     return max(check_at(at), before)
+
+
+def follows(event: Event, version: int, prev: str) -> bool:
+    """Tell whether an event is `version` of its stream after the hash `prev`, and has the hash that its content gives."""
+    if (event.version, event.prev) != (version, prev):
+        return False
+    try:
+        text = canonical(event.data)
+    except InputError:
+        return False  # no JSON that a ledger writes
+    return event.hash == content_hash(
+        stream=event.stream, version=event.version, kind=event.kind, at=event.at, text=text, prev=event.prev
+    )
+
+
+def check_expected(expect: Mapping[str, int], head: Callable[[str], tuple[int, str]]) -> None:
+    """Refuse to write where a stream moved on since the writer read it.
+
+    Raises:
+        LedgerConflict: A stream has another version than `expect` says.
+    """
+    for stream, version in expect.items():
+        found = head(stream)[0]
+        if found != version:
+            raise LedgerConflict(
+                f"stream `{stream}` has version {found}, not {version}: another writer was quicker",
+                hint="read what was written meanwhile and decide again",
+            )

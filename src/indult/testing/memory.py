@@ -8,7 +8,7 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any, Self
 
 from indult.canonical import digest_text
-from indult.errors import InputError, LedgerConflict
+from indult.errors import InputError
 from indult.ledger.audit import ANCHORED, FORGOTTEN, Anchor, Audit, Damage, anchor_data
 from indult.ledger.streams import (
     GENESIS,
@@ -16,6 +16,7 @@ from indult.ledger.streams import (
     Draft,
     Event,
     check_drafts,
+    check_expected,
     content_hash,
     data_text,
     log_digest,
@@ -65,13 +66,7 @@ class MemoryLedger:
         texts = [data_text(draft) for draft in drafts]
         made = [changes(json.loads(text)) for text in texts]
         with self._lock:
-            for stream, version in expect.items():
-                found = self.head(stream)[0]
-                if found != version:
-                    raise LedgerConflict(
-                        f"stream `{stream}` has version {found}, not {version}: another writer was quicker",
-                        hint="read what was written meanwhile and decide again",
-                    )
+            check_expected(expect, self.head)
             self.views.check(made)
             at = never_back(self._clock(), self.rows[-1][4] if self.rows else "") if drafts else ""
             events = [self._write(draft, text, at) for draft, text in zip(drafts, texts, strict=True)]
