@@ -23,9 +23,6 @@ _READABLE: Final = 2_000
 _SHOWN: Final = 100
 """How many characters of a type's name are shown where nothing else can be."""
 
-_TOOL: Final = 1_000
-"""The longest name of a tool: it stands in each event of its action, not in a body."""
-
 
 def for_the_run(exc: BaseException) -> bool:
     """Tell whether an exception is meant for the run itself: a person stops it, or its coroutine is closed."""
@@ -77,9 +74,6 @@ def _named(action: object, brief: Brief) -> Action:
     copied = fresh(action)
     if copied.actor != brief.actor:
         raise InputError(f"the proposal is in the name of `{copied.actor}`, not of `{brief.actor}`")
-    if len(copied.tool) > _TOOL:
-        raise InputError(f"the proposal names a tool of {len(copied.tool)} characters, at most {_TOOL}")
-    copy_json([copied.tool, copied.call_id, copied.cwd], name="the action")
     return copied
 
 
