@@ -7,13 +7,13 @@ approval can ever mean more than what was shown.
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from indult.actions import Action
 from indult.canonical import canonical, digest
+from indult.characters import misleading
 from indult.errors import ScopeError
 
 __all__ = ["MAX_SHOWN", "MAX_USES", "Scope", "check_line", "dependency_path"]
@@ -30,20 +30,6 @@ MAX_LINE: Final = 500
 _FILE_KINDS: Final = ("read", "write", "exec", "delete", "mode", "link", "gitlink")
 _KINDS: Final = frozenset({*_FILE_KINDS, "entry", "script", "field", "commit", "command", "call", "tool"})
 _SHOWN: Final = frozenset({"call", "command"})
-_IGNORABLE: Final = (
-    (0x034F, 0x034F),
-    (0x115F, 0x1160),
-    (0x17B4, 0x17B5),
-    (0x180B, 0x180F),
-    (0x2800, 0x2800),
-    (0x3164, 0x3164),
-    (0xFE00, 0xFE0F),
-    (0xFFA0, 0xFFA0),
-    (0x1BCA0, 0x1BCA3),
-    (0x1D159, 0x1D159),
-    (0x1D173, 0x1D17A),
-    (0xE0000, 0xE0FFF),
-)
 _RUN: Final = re.compile("  +")
 _WORD: Final = re.compile(r"[\w.:/@+-]{1,100}\Z")
 _DIGEST: Final = re.compile(r"sha256:[0-9a-f]{64}\Z")
@@ -252,20 +238,6 @@ def check_line(text: object, what: str, *, most: int = MAX_LINE) -> None:
     for char in text:
         if misleading(char):
             raise ScopeError(f"the {what} holds U+{ord(char):04X}, which is invisible or changes how the line reads")
-
-
-def misleading(char: str) -> bool:
-    """Tell whether a character cannot be seen or moves others: control, format, separators, fillers, selectors.
-
-    Beyond the general categories these are the characters that Unicode gives the property Default_Ignorable_Code_Point
-    (DerivedCoreProperties.txt), and the blank of the Braille block, which has no dots.
-    """
-    if char == " ":
-        return False
-    if unicodedata.category(char) in {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"}:
-        return True
-    code = ord(char)
-    return any(first <= code <= last for first, last in _IGNORABLE)
 
 
 def dependency_path(path: str) -> bool:

@@ -85,3 +85,9 @@ class TestReadInput:
             read_input(f"@{tmp_path / name}")
 
         assert f"cannot read `{tmp_path / name}`: {cause}" == caught.value.message
+
+
+def test_a_character_that_shows_nothing_is_spelled_out() -> None:
+    """Fillers and selectors, which count as printable and are not seen, are escaped like other invisible characters."""
+    assert "max\\u3164" == printable("max\u3164").lower()
+    assert "größe" == printable("größe")

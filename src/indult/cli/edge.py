@@ -82,9 +82,11 @@ def printable(text: str) -> str:
 
     What an agent wrote may be shown to a person; it must not move the cursor or turn the line around.
     """
-    if text.isprintable():
+    if text.isascii() and text.isprintable():
         return text
-    return "".join(char if char.isprintable() or char == "\t" else _escaped(char) for char in text)
+    from indult.characters import misleading
+
+    return "".join(char if char == "\t" or not misleading(char) else _escaped(char) for char in text)
 
 
 def interrupted(*, lead: str = "") -> int:

@@ -1,0 +1,33 @@
+"""Which characters of what an agent wrote could mislead a person who reads it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+__all__ = ["misleading"]
+
+# Unicode's Default_Ignorable_Code_Point (DerivedCoreProperties.txt) as far as it counts as printable, and the blank of
+# the Braille block, which has no dots.
+_IGNORABLE: Final = (
+    (0x034F, 0x034F),
+    (0x115F, 0x1160),
+    (0x17B4, 0x17B5),
+    (0x180B, 0x180F),
+    (0x2800, 0x2800),
+    (0x3164, 0x3164),
+    (0xFE00, 0xFE0F),
+    (0xFFA0, 0xFFA0),
+    (0x1BCA0, 0x1BCA3),
+    (0x1D159, 0x1D159),
+    (0x1D173, 0x1D17A),
+    (0xE0000, 0xE0FFF),
+)
+
+
+def misleading(char: str) -> bool:
+    """Tell whether a character cannot be seen or moves others: control, format, separators, fillers, selectors.
+
+    What Python calls not printable are the general categories Other and Separator, the plain space aside.
+    """
+    code = ord(char)
+    return not char.isprintable() or (code > 0x7F and any(first <= code <= last for first, last in _IGNORABLE))
