@@ -39,7 +39,8 @@ def _try(boundary: Boundary, rule: Rule, part: Part, action: Action, facts: Mapp
     if not tool_pattern(rule.tool)(part.tool):
         matched, why = False, f"`{part.tool}` is not `{rule.tool}`"
     elif rule.target is not None and not boundary.policy.meets(rule, part.target()):
-        matched, why = False, f"`{part.target()}` is not `{rule.target}`"
+        patterns = " or ".join(f"`{pattern}`" for pattern in rule.targets)
+        matched, why = False, f"`{part.target()}` is not {patterns}"
     elif rule.when is None:
         matched, why = True, f"matches every `{rule.tool}`"
     else:

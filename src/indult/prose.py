@@ -50,7 +50,8 @@ def render(policy: Policy, grants: Sequence[Grant] = ()) -> str:
 def says(rule: Rule, grants: Sequence[Grant] = ()) -> str:
     """Return how a rule reads: its `says`, or what replaces it while grants open part of it."""
     if rule.says is None:
-        narrowed = f" on `{rule.target}`" if rule.target else ""
+        targets = " or ".join(f"`{target}`" for target in rule.targets)
+        narrowed = f" on {targets}" if targets else ""
         return f"`{rule.tool}`{narrowed}{f' when `{rule.when}`' if rule.when else ''}."
     sentence = rule.says.strip()
     opening = _opening(rule.id, grants) if rule.effect is Effect.ASK else []

@@ -168,18 +168,41 @@ def test_keys_of_later_versions_keep_their_place(monkeypatch: pytest.MonkeyPatch
     policy = loads_policy(
         """
 schema: 1
-checks: [make test]
 fixer: {command: [fix]}
 autofix: {triage: all}
 rules:
-  - {id: a, effect: ask, says: Ask., exception: dependency}
-  - {id: b, effect: deny, says: No., target: "file:src/**"}
+  - {id: b, effect: deny, says: No., target: "read:src/**"}
 """
     )
 
-    assert (["make test"], {"command": ["fix"]}, {"triage": "all"}) == (policy.checks, policy.fixer, policy.autofix)
-    assert "file:src/**" == policy.rule("b").target
+    assert ({"command": ["fix"]}, {"triage": "all"}) == (policy.fixer, policy.autofix)
+    assert "read:src/**" == policy.rule("b").target
+
+
+def test_checks_are_commands_with_a_name() -> None:
+    """A check is a name and the words of a command, which are texts."""
+    policy = loads_policy('schema: 1\nchecks: {unit: [make, test], types: [mypy, "--strict"]}\nrules: []')
+
+    assert {"unit": ["make", "test"], "types": ["mypy", "--strict"]} == policy.checks
+    assert policy == Policy.from_dict(policy.to_dict())
+
+
+def test_an_ask_may_open_by_a_named_dependency() -> None:
+    """The one exception that there is belongs to a rule that asks."""
+    policy = loads_policy("schema: 1\nrules: [{id: a, effect: ask, says: Ask., exception: dependency}]")
+
     assert "dependency" == policy.rule("a").exception
+
+
+def test_a_target_may_be_several_patterns_in_any_order() -> None:
+    """A list of patterns means any of them; one in a list is that one, and their order has no meaning."""
+    one = loads_policy('schema: 1\nrules: [{id: a, effect: allow, target: ["write:x", "file:**/y", "whole:z"]}]')
+    other = loads_policy('schema: 1\nrules: [{id: a, effect: allow, target: ["whole:z", "write:x", "file:**/y"]}]')
+
+    assert ("file:**/y", "whole:z", "write:x") == one.rule("a").target == one.rule("a").targets
+    assert (one, one.digest) == (other, other.digest)
+    assert one == Policy.from_dict(one.to_dict())
+    assert "file:x" == loads_policy('schema: 1\nrules: [{id: a, effect: allow, target: ["file:x"]}]').rule("a").target
 
 
 def test_approvers_and_what_they_are_asked_for() -> None:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from indult.errors import PolicyError
-from indult.policy.patterns import FILE_KINDS, KINDS, command_pattern, glob, target_pattern, tool_pattern
+from indult.policy.patterns import FILE_KINDS, GROUPS, KINDS, command_pattern, glob, target_pattern, tool_pattern
 
 CHARS = "ab/.\n*é"
 
@@ -157,7 +157,15 @@ def test_a_file_target_stands_for_every_kind_of_path() -> None:
     assert not matches("lib/a", True)
 
 
-@pytest.mark.parametrize("kind", sorted(set(KINDS) - {"file", "command"}))
+def test_a_whole_target_stands_for_a_file_changed_as_one() -> None:
+    """`whole:` covers what happens to a file as one: not reading or running it, nor the edit of a manifest."""
+    kinds, matches = target_pattern("whole:src/**")
+
+    assert set(FILE_KINDS) - {"read", "exec", "edit"} == set(kinds)
+    assert matches("src/a", False)
+
+
+@pytest.mark.parametrize("kind", sorted(set(KINDS) - {*GROUPS, "command"}))
 def test_every_other_kind_stands_for_itself(kind: str) -> None:
     """A target of any other kind matches names of that kind by its glob."""
     kinds, matches = target_pattern(f"{kind}:a*")

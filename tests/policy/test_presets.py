@@ -17,12 +17,12 @@ def test_every_preset_loads_and_shows_what_it_means(name: str) -> None:
         assert rule.says
         assert rule.match
         assert rule.no_match
-        assert rule.id.startswith(name.partition("/")[2].partition("@")[0].split("-")[0] + ".")
+        assert name.startswith(f"indult/{rule.id.partition('.')[0]}")
 
 
 def test_presets_are_named_with_their_version() -> None:
     """The presets of this version, by the names that `extends` takes."""
-    assert ["indult/readonly-tools@1"] == names()
+    assert ["indult/readonly-tools@1", "indult/repository@1"] == names()
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ def test_an_unknown_preset_lists_those_there_are(name: str) -> None:
     with pytest.raises(PolicyError) as caught:
         preset(name)
 
-    assert "there are `indult/readonly-tools@1`" == caught.value.hint
+    assert "there are `indult/readonly-tools@1`, `indult/repository@1`" == caught.value.hint
 
 
 @pytest.mark.parametrize(

@@ -60,6 +60,15 @@ WORST = """
 - {schema: 1, rules: [{id: a, effect: ask, says: x, approvals: 0}]}
 - {schema: 1, rules: [{id: a, effect: ask, says: x, approval: some}]}
 - {schema: 1, rules: [{id: a, effect: ask, says: x, exception: y}]}
+- {schema: 1, rules: [{id: a, effect: deny, says: x, exception: dependency}]}
+- {schema: 1, rules: [{id: a, effect: allow, target: []}]}
+- {schema: 1, rules: [{id: a, effect: allow, target: ["file:a", "file:a"]}]}
+- {schema: 1, rules: [{id: a, effect: allow, target: ["file:a", "read:a"]}]}
+- {schema: 1, rules: [], checks: [make]}
+- {schema: 1, rules: [], checks: {}}
+- {schema: 1, rules: [], checks: {a: []}}
+- {schema: 1, rules: [], checks: {a: [""]}}
+- {schema: 1, rules: [], checks: {a b: [make]}}
 """
 
 
@@ -114,6 +123,6 @@ def test_every_key_has_a_description() -> None:
 
 def test_the_schema_knows_the_kinds_of_targets_there_are() -> None:
     """The kinds of targets in the schema are those that the loader takes."""
-    pattern = SCHEMA["$defs"]["rule"]["properties"]["target"]["pattern"]
+    pattern = SCHEMA["$defs"]["target"]["pattern"]
 
     assert set(KINDS) - keys.UNAVAILABLE["target"] == set(pattern.removeprefix("^(").removesuffix("):.").split("|"))

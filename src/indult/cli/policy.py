@@ -100,7 +100,7 @@ def _declared(declared: Any) -> str:
 
 
 def _rule(rule: Rule, *, own: bool) -> Iterator[str]:
-    notes = [f"tool {rule.tool}"] + [f"target {rule.target}"] * (rule.target is not None)
+    notes = [f"tool {rule.tool}"] + [f"target {target}" for target in rule.targets]
     notes += ["observed only"] * (not rule.enforced) + ["from a preset"] * (not own)
     yield printable(f"{rule.effect:<8} {rule.id} ({', '.join(notes)})")
     if rule.when is not None:

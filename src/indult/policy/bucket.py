@@ -33,15 +33,27 @@ class Bucket:
     `rules` holds the enforced deny, ask and allow rules, each in order of id; `observed` those of mode `observe`.
     `reads` maps a rule id to the declared facts that its condition reads, in order. `decide` is the fused function over
     the three groups of `rules`; `decide_observed` gives every observed rule that matches, where as in `decide` a
-    condition in error counts as a match of deny and ask and not of allow. Both are compiled when first used. `rulings`
-    is for whoever judges, to keep what a set of matching rules comes to.
+    condition in error counts as a match of deny and ask and not of allow. Both are compiled when first used.
+    `unconditional` tells that none of the rules has a condition, so that whatever meets the bucket gets one answer.
+    `rulings` is for whoever judges, to keep what a set of matching rules comes to.
     """
 
-    __slots__ = ("_conditions", "_policy", "decide", "decide_observed", "observed", "reads", "rules", "rulings")
+    __slots__ = (
+        "_conditions",
+        "_policy",
+        "decide",
+        "decide_observed",
+        "observed",
+        "reads",
+        "rules",
+        "rulings",
+        "unconditional",
+    )
 
     rules: tuple[tuple[Rule, ...], tuple[Rule, ...], tuple[Rule, ...]]
     observed: tuple[Rule, ...]
     reads: dict[str, tuple[tuple[str, ...], ...]]
+    unconditional: bool
     decide: Decide
     decide_observed: Observe
     rulings: Recent[tuple[int, ...], Any]
@@ -54,6 +66,7 @@ class Bucket:
             tuple(rule for rule in rules if rule.enforced and rule.effect == effect)
             for effect in ("deny", "ask", "allow")
         )
+        self.unconditional = all(checked is None for checked in self._conditions.values())
         self.rules = (deny, ask, allow)
         self.observed = tuple(rule for rule in rules if not rule.enforced)
         self.reads = {
@@ -137,7 +150,9 @@ class BucketCache:
         self._tools: Recent[str, Bucket | tuple[Rule, ...]] = Recent(_SIZE)
         self._buckets: Recent[tuple[str, ...], Bucket] = Recent(_SIZE)
         self._patterns = [(tool_pattern(rule.tool), rule) for rule in policy.rules]
-        self._targets = {rule.id: target_pattern(rule.target) for rule in policy.rules if rule.target is not None}
+        self._targets = {
+            rule.id: [target_pattern(one) for one in rule.targets] for rule in policy.rules if rule.targets
+        }
 
     def get(self, tool: str, target: str | Callable[[], str] | None) -> Bucket:
         """Return the bucket of a tool and target; see `Policy.bucket`."""
@@ -171,6 +186,5 @@ class BucketCache:
         cautious = rule.effect != "allow"
         if target is None:
             return cautious
-        kinds, matches = self._targets[rule.id]
         kind, _, name = target.partition(":")
-        return kind in kinds and matches(name, cautious)
+        return any(kind in kinds and matches(name, cautious) for kinds, matches in self._targets[rule.id])

@@ -72,8 +72,8 @@ class _Judge:
         )
         if not tool_pattern(rule.tool)(action.tool):
             return f"its tool is not `{rule.tool}`"
-        if rule.target is not None and not self._meets(rule.target, example.get("target")):
-            return f"its target is not `{rule.target}`"
+        if rule.targets and not self._meets(example.get("target")):
+            return "its target is not " + " or ".join(f"`{pattern}`" for pattern in rule.targets)
         facts = {name: value for name, value in example.items() if name not in EXAMPLE_KEYS}
         target = example.get("target")
         _, matched, errors = self.decide(
@@ -83,9 +83,9 @@ class _Judge:
             raise PolicyError(errors[0][2])
         return None if matched else "its condition is false"
 
-    def _meets(self, pattern: str, target: object) -> bool:
+    def _meets(self, target: object) -> bool:
         if not isinstance(target, str):
             raise PolicyError("the rule has a `target`, so the example needs one", hint="target: KIND:NAME")
-        kinds, matches = target_pattern(pattern)
         kind, _, name = target.partition(":")
-        return kind in kinds and matches(name, self.rule.effect != "allow")
+        patterns = map(target_pattern, self.rule.targets)
+        return any(kind in kinds and matches(name, self.rule.effect != "allow") for kinds, matches in patterns)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 from indult.errors import ApprovalError, PolicyError
-from indult.policy.model import DEFAULT, SCHEMA, Effect, Mode, Record, check_id, check_template
-from indult.policy.patterns import KINDS, target_pattern, tool_pattern
+from indult.policy.model import DEFAULT, EXCEPTIONS, SCHEMA, Effect, Mode, Record, check_id, check_template
+from indult.policy.patterns import target_pattern, tool_pattern
 from indult.policy.reader import Document, Node
 from indult.policy.scalars import misleading
 
@@ -21,14 +22,15 @@ Raises:
 """
 
 UNAVAILABLE: Final = {
-    "policy": frozenset({"checks", "fixer", "autofix"}),
-    "rule": frozenset({"exception", "limit"}),
-    "target": frozenset(KINDS) - {"call"},
+    "policy": frozenset({"fixer", "autofix"}),
+    "rule": frozenset({"limit"}),
+    "target": frozenset({"read", "exec", "command", "tool"}),
 }
 """Keys and kinds of targets that are part of the format, and that this version refuses: nothing would enforce them."""
 
 
 _LONGEST_NAME: Final = 100
+_CHECK: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,99}", re.ASCII).fullmatch
 
 
 def unavailable(key: str) -> PolicyError:
@@ -113,13 +115,62 @@ def _tool(document: Document, node: Node) -> str:
     return value
 
 
-def _target(document: Document, node: Node) -> str:
+def _target(document: Document, node: Node) -> str | tuple[str, ...]:
+    if not node.is_list:
+        return _pattern(document, node)
+    if not node.value:
+        raise PolicyError("the list of targets is empty", hint="leave the key out to match every target")
+    found: dict[str, Node] = {}
+    for item in node.value:
+        try:
+            pattern = _pattern(document, item)
+        except PolicyError as exc:
+            raise exc if exc.source is not None else document.place(exc, item.line, item.column) from None
+        if pattern in found:
+            raise document.at(item, f"the target `{pattern}` stands twice")
+        found[pattern] = item
+    return tuple(found)
+
+
+def _pattern(document: Document, node: Node) -> str:
     value = document.text(node)
     target_pattern(value)
     kind = value.partition(":")[0]
     if kind in UNAVAILABLE["target"]:
         raise unavailable(f"target: {kind}:")
     return value
+
+
+def _exception(document: Document, node: Node) -> str:
+    value = document.text(node)
+    if value not in EXCEPTIONS:
+        raise PolicyError(f"unknown word `{value}`", hint=" or ".join(f"`{word}`" for word in EXCEPTIONS))
+    return value
+
+
+def _checks(document: Document, node: Node) -> dict[str, list[str]]:
+    """Return what runs before a change lands: a name and the words of one command each."""
+    found = {}
+    for name, key, value in document.pairs(node):
+        if not _CHECK(name):
+            hint = "up to 100 letters, digits, `_`, `-` and `.`, with a letter or `_` first"
+            raise document.at(key, f"a check cannot have the name `{name}`", hint=hint)
+        found[name] = _command(document, value)
+    if not found:
+        raise PolicyError("no check is named", hint="leave `checks` out, and nothing is run")
+    return found
+
+
+def _command(document: Document, node: Node) -> list[str]:
+    if not node.is_list or not node.value:
+        raise document.at(node, "expected the words of a command as a list", hint="for instance `[make, test]`")
+    words = [document.text(item, "a word of a command") for item in node.value]
+    if not words[0]:
+        raise document.at(node.value[0], "the first word of a command is empty", hint="the program to run")
+    for item, found in zip(node.value, words, strict=True):
+        if misleading(found):
+            raise document.at(item, "a word of a command holds a character that is invisible or misleading")
+    return words
 
 
 def _template(document: Document, node: Node) -> str:
@@ -191,7 +242,7 @@ RULE_KEYS: Final[dict[str, Convert]] = {
     "says": text,
     "says_opened": _template,
     "downgrade": _mappings("changes to the arguments"),
-    "exception": text,
+    "exception": _exception,
     "approvals": _approvals,
     "approval": _approval,
     "mode": word(Mode),
@@ -206,7 +257,7 @@ POLICY_KEYS: Final[dict[str, Convert]] = {
     "default": _default,
     "mode": word(Mode),
     "approvers": _approvers,
-    "checks": _json,
+    "checks": _checks,
     "fixer": _json,
     "autofix": _json,
 }
@@ -215,6 +266,7 @@ POLICY_KEYS: Final[dict[str, Convert]] = {
 ONLY: Final = {
     "downgrade": Effect.DENY,
     "says_opened": Effect.ASK,
+    "exception": Effect.ASK,
     "approvals": Effect.ASK,
     "approval": Effect.ASK,
 }

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from indult.errors import ApprovalError, ConditionError, PolicyError
 from indult.policy.model import DEFAULT, Effect, Mode, Policy, Rule
-from indult.policy.patterns import FILE_KINDS
+from indult.policy.patterns import GROUPS
 from indult.signatures import parse_public_key
 
 __all__ = ["CHANGED", "PROJECT", "glob_regex", "merge"]
@@ -142,7 +142,8 @@ def _rest(part: _Part) -> Rule | None:
 def _line(rule: Rule) -> str:
     if rule.says is not None:
         return " ".join(rule.says.split()).rstrip(".")
-    narrowed = f" on `{rule.target}`" if rule.target else ""
+    targets = " or ".join(f"`{target}`" for target in rule.targets)
+    narrowed = f" on {targets}" if targets else ""
     condition = " ".join(rule.when.split()) if rule.when else ""
     return f"`{rule.tool}`{narrowed}{f' when `{condition}`' if condition else ''}"
 
@@ -159,10 +160,10 @@ def _term(rule: Rule) -> str | None:
     """Return a condition that holds where a rule matches; none where conditions cannot say so, which is stricter."""
     found = [_tool_term(rule.tool)]
     if rule.target is not None:
-        pattern = _target_regex(rule.target)
-        if pattern is None:
+        patterns = [pattern for target in rule.targets if (pattern := _target_regex(target)) is not None]
+        if not patterns:
             return None
-        found.append(f"target.matches({_text(pattern)})")
+        found.append(_any([f"target.matches({_text(pattern)})" for pattern in patterns]))
     if rule.when is not None:
         # A comment may end it, so the bracket is closed on a line of its own.
         found.append(f"({rule.when}\n)")
@@ -189,7 +190,7 @@ def _target_regex(target: str) -> str | None:
     kind, _, rest = target.partition(":")
     if kind == "command" and rest != "**":
         return None
-    kinds = "|".join(FILE_KINDS) if kind == "file" else kind
+    kinds = "|".join(GROUPS.get(kind, (kind,)))
     return _whole(f"(?:{kinds}):{glob_regex(rest)}")
 
 

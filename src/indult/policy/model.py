@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DEFAULT",
+    "EXCEPTIONS",
     "SCHEMA",
     "TEMPLATE_FIELDS",
     "Effect",
@@ -47,6 +48,9 @@ TEMPLATE_FIELDS: Final = ("approver", "title", "change", "targets", "expires", "
 
 SCHEMA: Final = 1
 """The version of the policy file format, the value of its key `schema`."""
+
+EXCEPTIONS: Final = ("dependency",)
+"""The kinds of named exceptions that an ask may open by: a person opens one dependency by name, version and paths."""
 
 DEFAULT: Final = "default"
 """The id of the rule that matches what no other rule does."""
@@ -79,7 +83,7 @@ class Record(StrEnum):
 class Rule:
     """One declarative line of a policy.
 
-    `tool` and `target` are patterns (`indult.policy.patterns`), `when` is a CEL condition (none means always), `says` is
+    `tool` and `target` are patterns (`indult.policy.patterns`); of several for `target`, any may match. `when` is a CEL condition (none means always), `says` is
     the sentence that the model reads. `downgrade` is a ladder of changes to the arguments, `match` and `no_match` are
     example actions that loading checks.
 
@@ -91,7 +95,7 @@ class Rule:
     id: str
     effect: Effect
     tool: str = "*"
-    target: str | None = None
+    target: str | tuple[str, ...] | None = None
     when: str | None = None
     says: str | None = None
     says_opened: str | None = None
@@ -110,8 +114,7 @@ class Rule:
         _member(self, "mode", Mode)
         _member(self, "record", Record)
         tool_pattern(self.tool)
-        if self.target is not None:
-            target_pattern(self.target)
+        object.__setattr__(self, "target", _target(self))
         if self.effect is not Effect.ALLOW and not (self.says and self.says.strip()):
             raise PolicyError(
                 f"rule `{self.id}` has no `says`",
@@ -121,13 +124,20 @@ class Rule:
             raise PolicyError(f"rule `{self.id}` has a `downgrade` but does not deny")
         if type(self.approvals) is not int or self.approvals < 1:
             raise PolicyError(f"rule `{self.id}` asks for `{self.approvals}` approvals", hint="a number from 1 on")
-        if self.effect is not Effect.ASK and (self.approvals > 1 or self.approval or self.says_opened):
+        if self.effect is not Effect.ASK and (
+            self.approvals > 1 or self.approval or self.says_opened or self.exception
+        ):
             raise PolicyError(f"rule `{self.id}` says what opens it but does not ask")
         for name in ("downgrade", "match", "no_match"):
             _check_mappings(self, name)
 
     def __hash__(self) -> int:
         return hash((self.id, self.effect, self.tool, self.target, self.when, self.says))
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """Return the patterns of the rule's `target`, none where it has none."""
+        return (self.target,) if isinstance(self.target, str) else self.target or ()
 
     @property
     def enforced(self) -> bool:
@@ -140,7 +150,7 @@ class Rule:
         for name, default in _RULE_DEFAULTS.items():
             value = getattr(self, name)
             if value != default:
-                data[name] = copy_json(value, name=name)
+                data[name] = copy_json(list(value) if isinstance(value, tuple) else value, name=name)
         return data
 
     @classmethod
@@ -347,14 +357,31 @@ def check_template(text: str) -> None:
 
 def _check_words(rule: Rule) -> None:
     check_id(rule.id[len(origin[0]) :] if isinstance(rule.id, str) and (origin := _ORIGIN(rule.id)) else rule.id)
-    for name in ("tool", "target", "when", "says", "says_opened", "exception", "approval"):
+    for name in ("tool", "when", "says", "says_opened", "exception", "approval"):
         value = getattr(rule, name)
         if not isinstance(value, str) and (value is not None or name == "tool"):
             raise PolicyError(f"`{name}` of rule `{rule.id}` must be text, not `{value!r}`")
     if rule.says_opened is not None:
         check_template(rule.says_opened)
+    if rule.exception is not None and rule.exception not in EXCEPTIONS:
+        known = ", ".join(EXCEPTIONS)
+        raise PolicyError(f"rule `{rule.id}` names the unknown exception `{rule.exception}`", hint=f"one of {known}")
     if rule.approval not in {None, "any", "signed"}:
         raise PolicyError(f"rule `{rule.id}` takes `{rule.approval}` approvals", hint="`signed` or `any`")
+
+
+def _target(rule: Rule) -> str | tuple[str, ...] | None:
+    """Return the `target` of a rule: nothing, one pattern, or several in the order of their text, which has no meaning."""
+    target: Any = rule.target
+    if target is None:
+        return None
+    patterns = [target] if isinstance(target, str) else target
+    if not isinstance(patterns, (list, tuple)) or not all(isinstance(one, str) for one in patterns) or not patterns:
+        raise PolicyError(f"`target` of rule `{rule.id}` must be a text or a list of texts, not `{target!r}`")
+    for pattern in patterns:
+        target_pattern(pattern)
+    several = tuple(sorted(set(patterns)))
+    return several if len(several) > 1 else several[0]
 
 
 def _check_mappings(rule: Rule, name: str) -> None:

@@ -13,17 +13,33 @@ from typing import Final
 
 from indult.errors import PolicyError
 
-__all__ = ["FILE_KINDS", "KINDS", "MAX_PATTERN", "Matcher", "command_pattern", "glob", "target_pattern", "tool_pattern"]
+__all__ = [
+    "FILE_KINDS",
+    "GROUPS",
+    "KINDS",
+    "MAX_PATTERN",
+    "Matcher",
+    "command_pattern",
+    "glob",
+    "target_pattern",
+    "tool_pattern",
+]
 
 Matcher = Callable[[str], bool]
 """Tells whether a name matches; pure, and never raises for a `str`."""
 
-FILE_KINDS: Final = ("read", "write", "exec", "delete", "mode", "link", "gitlink")
+FILE_KINDS: Final = ("read", "write", "exec", "delete", "mode", "link", "gitlink", "edit")
 """The kinds whose name is a path; `file:` in a rule stands for all of them."""
+
+GROUPS: Final = {"file": FILE_KINDS, "whole": ("write", "delete", "mode", "link", "gitlink")}
+"""The words of a rule's `target` that stand for several kinds.
+
+`whole` is a file changed as one, and leaves out `edit`, whose other parts tell what has changed in it.
+"""
 
 KINDS: Final = (
     *FILE_KINDS,
-    "file",
+    *GROUPS,
     "command",
     "entry",
     "script",
@@ -94,12 +110,12 @@ def target_pattern(text: str) -> tuple[frozenset[str], Callable[[str, bool], boo
         raise PolicyError(f"the target `{text}` names nothing", hint=f"`{kind}:**` matches every target of its kind")
     if kind == "command":
         return frozenset({"command"}), command_pattern(rest)
-    if kind == "file" or kind in FILE_KINDS:
+    if kind in GROUPS or kind in FILE_KINDS:
         _check_path(rest, text)
     elif kind in _HASHED:
         _check_path(rest.partition("#")[0], text)
     matches = glob(rest)
-    return frozenset(FILE_KINDS if kind == "file" else (kind,)), lambda name, _: matches(name)
+    return frozenset(GROUPS.get(kind, (kind,))), lambda name, _: matches(name)
 
 
 @lru_cache(maxsize=1024)
