@@ -369,7 +369,7 @@ class _Fold:
 
     def grant(self, wanted: int, now: str) -> Grant | None:
         """Return the grant that holds at `now`, if any does."""
-        if self.end is not None or len(self.approving) < wanted:
+        if self.end is not None or len(self.approving) < wanted or not self.request.scope.targets:
             return None
         decision, at = max(self.approving.values(), key=lambda item: item[1])
         approvals = [one for one, _ in self.approving.values()]
@@ -453,6 +453,8 @@ def _state(fold: _Fold, grant: Grant | None, needed: int, now: str) -> RequestSt
     if fold.end is not None:
         return fold.end
     if grant is not None:
+        return RequestState.APPROVED
+    if len(fold.approving) >= needed and not fold.request.scope.targets:
         return RequestState.APPROVED
     if len(fold.approving) >= needed:
         # Approved once, and nothing is left of it: either it was used, or its time is over.

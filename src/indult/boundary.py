@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from indult.critiques import Critique
     from indult.scopes import Scope
 
-__all__ = ["Boundary", "Brief"]
+__all__ = ["Boundary", "Brief", "Fault"]
 
 _VERDICTS: Final = (Verdict.DENY, Verdict.ASK_USER, Verdict.APPROVE)
 """Verdict of each group of a bucket, strictest first."""
@@ -63,6 +63,15 @@ class Brief:
     task: str = ""
     injected: str = ""
     steer: str | None = None
+
+
+class Fault(NamedTuple):
+    """One part of an action that may not go ahead: its exact target, where it comes from, and the rules that stop it."""
+
+    target: str
+    origin: str
+    verdict: Verdict
+    rules: tuple[str, ...]
 
 
 class _Ruling(NamedTuple):
@@ -128,12 +137,11 @@ class Boundary:
         parts = self.decompose(action)
         used: list[tuple[str, tuple[str, ...]]] = []
         if parts:
-            answers = [(self._answer(part.tool, part.target, action, facts), part.target) for part in parts]
-            answer = _strictest([self._granted(one, target, used) for one, target in answers])
+            answer = _strictest(self._answers(parts, action, facts, used))
         else:
             answer = self._answer(action.tool, action.target, action, facts)
             if self.grants:
-                answer = self._granted(answer, action.target, used)
+                answer = self._granted(answer, Part(action.tool, action.target), used)
         ruling, errors, failed, read, observed = answer
         if len(errors) > _MOST_ERRORS:
             errors = (*errors[:_MOST_ERRORS], f"and {len(errors) - _MOST_ERRORS} more")
@@ -148,6 +156,16 @@ class Boundary:
             verdict, ruling.ids, reason, read, *_relied(used, verdict), instead, errors, self._digest or self.digest, briefed,
             ENGINE, evaluations, self.policy.mode is _ENFORCE, observed,
         )  # fmt: skip
+
+    def at_fault(self, action: Action, facts: Mapping[str, Any]) -> tuple[Fault, ...]:
+        """Return every part of an action that is not allowed, in the order of the parts; none of an approved action."""
+        parts = self.decompose(action) or (Part(action.tool, action.target),)
+        answers = self._answers(parts, action, facts, [])
+        return tuple(
+            Fault(part.target(), part.origin, _VERDICTS[ruling.group], ruling.ids)
+            for part, (ruling, *_) in zip(parts, answers, strict=True)
+            if ruling.group != _ALLOWS
+        )
 
     def brief(
         self,
@@ -189,20 +207,17 @@ class Boundary:
         """Return the scope with the ask rules that it would open, and why approving it would not open all of it.
 
         With no reasons it is effective: each of its targets is asked about, and by nothing but rules that an approval
-        can open. Targets that are parts of `action` are judged with its arguments; of any other only the names are
-        known, so a rule with a condition counts as matching.
+        can open. Targets that are parts of `action` are judged with its arguments, and of a whole all parts that are
+        not allowed anyway; of any other only the names are known, so a rule with a condition counts as matching.
         """
-        parts = self._parts(action) if action is not None else {}
+        found = self._rulings(action, facts or {}) if action is not None else {}
         asking: set[str] = set()
         reasons = []
         for target in scope.targets:
-            if action is not None and target in parts:
-                ruling, *_ = self._answer(parts[target], lambda name=target: name, action, facts or {})  # type: ignore[misc]
-            else:
-                ruling = self._by_name(target)
-            if ruling.group != _ASKS:
-                reasons.append(f"`{target}` is {ruling.reason}")
-            asking.update(ruling.ids)
+            for ruling in found.get(target) or [self._by_name(target)]:
+                if ruling.group != _ASKS:
+                    reasons.append(f"`{target}` is {ruling.reason}")
+                asking.update(ruling.ids)
         opened = scope.under(asking)
         if not reasons and action is not None:
             judgement = replace(self, grants=(*self.grants, _trial(opened))).judge(action, facts or {})
@@ -210,10 +225,16 @@ class Boundary:
                 reasons.append(judgement.reason)
         return opened, reasons
 
-    def _parts(self, action: Action) -> dict[str, str]:
-        """Return the tool of each target of an action."""
+    def _rulings(self, action: Action, facts: Mapping[str, Any]) -> dict[str, list[_Ruling]]:
+        """Return what the rules say of each part of an action, by target, and by the whole of what in it is not allowed."""
         parts = self.decompose(action) or (Part(action.tool, action.target),)
-        return {part.target(): part.tool for part in parts}
+        found: dict[str, list[_Ruling]] = {}
+        wholes: dict[str, dict[int, _Ruling]] = {}
+        for part, (ruling, *_) in zip(parts, self._answers(parts, action, facts, None), strict=True):
+            found.setdefault(part.target(), []).append(ruling)
+            if part.within is not None and ruling.group != _ALLOWS:
+                wholes.setdefault(part.within, {})[id(ruling)] = ruling
+        return {**found, **{whole: list(rulings.values()) for whole, rulings in wholes.items()}}
 
     def _by_name(self, target: str) -> _Ruling:
         """Return what the rules say of a target of which only the name is known."""
@@ -224,16 +245,46 @@ class Boundary:
         group = next((place for place, rules in enumerate(groups) if rules), len(groups))
         return self._decided(group, tuple(groups[group]) if group < len(groups) else (), {})
 
-    def _granted(self, answer: _Answer, target: Callable[[], str], used: list[tuple[str, tuple[str, ...]]]) -> _Answer:
-        """Return the answer with an ask turned into an approval where live grants cover the target under every rule.
+    def _answers(
+        self,
+        parts: tuple[Part, ...],
+        action: Action,
+        facts: Mapping[str, Any],
+        used: list[tuple[str, tuple[str, ...]]] | None,
+    ) -> list[_Answer]:
+        """Return the answer to each part, with what live grants open unless `used` is none.
+
+        Parts that meet the same rules get the same answer where no condition has a say in it, so it is asked for once:
+        a branch may have thousands of them.
+        """
+        known: dict[int, _Answer] = {}
+        answers = []
+        for part in parts:
+            bucket = self.policy.bucket(part.tool, part.target)
+            answer = known.get(id(bucket))
+            if answer is None:
+                answer = self._met(bucket, part.tool, part.target, action, facts)
+                if bucket.unconditional:
+                    known[id(bucket)] = answer
+            if used is not None and self.grants:
+                answer = self._granted(answer, part, used)
+            answers.append(answer)
+        return answers
+
+    def _granted(self, answer: _Answer, part: Part, used: list[tuple[str, tuple[str, ...]]]) -> _Answer:
+        """Return the answer with an ask turned into an approval where live grants cover the part under every rule.
 
         What was relied on is added to `used`: the target, and the ids of the grants.
         """
         ruling = answer[0]
         if ruling.group != _ASKS:
             return answer
-        name = target()
-        grants = [next((g.id for g in self.grants if g.scope.covers(name, rule)), None) for rule in ruling.ids]
+        name = part.target()
+        names = (name,) if part.within is None else (name, part.within)
+        grants = [
+            next((grant.id for grant in self.grants if any(grant.scope.covers(one, rule) for one in names)), None)
+            for rule in ruling.ids
+        ]
         relied = tuple(sorted({grant for grant in grants if grant is not None}))
         if None in grants:
             return answer
@@ -244,7 +295,12 @@ class Boundary:
 
     def _answer(self, tool: str, target: Callable[[], str], action: Action, facts: Mapping[str, Any]) -> _Answer:
         """Ask every rule that can match one part."""
-        bucket = self.policy.bucket(tool, target)
+        return self._met(self.policy.bucket(tool, target), tool, target, action, facts)
+
+    def _met(
+        self, bucket: Bucket, tool: str, target: Callable[[], str], action: Action, facts: Mapping[str, Any]
+    ) -> _Answer:
+        """Ask the rules of a bucket."""
         group, matched, errors = bucket.decide(tool, action.args, action.actor, target, facts)
         key = (group, *matched)
         ruling = bucket.rulings.get(key)
@@ -299,6 +355,7 @@ def _ruling(group: int, rules: tuple[Rule, ...], reads: Mapping[str, tuple[tuple
 
 def _strictest(answers: list[_Answer]) -> _Answer:
     """Merge the answers of several parts into that of the strictest ones."""
+    answers = list({id(answer): answer for answer in answers}.values())
     group = min(ruling.group for ruling, *_ in answers)
     deciding = [answer for answer in answers if answer[0].group == group]
     rules = {rule.id: rule for ruling, *_ in deciding for rule in ruling.rules}

@@ -27,11 +27,12 @@ MAX_SHOWN: Final = 2000
 MAX_TARGETS: Final = 200
 MAX_LINE: Final = 500
 
-_FILE_KINDS: Final = ("read", "write", "exec", "delete", "mode", "link", "gitlink")
+_FILE_KINDS: Final = ("read", "write", "exec", "delete", "mode", "link", "gitlink", "edit")
 _KINDS: Final = frozenset({*_FILE_KINDS, "entry", "script", "field", "commit", "command", "call", "tool"})
 _SHOWN: Final = frozenset({"call", "command"})
 _RUN: Final = re.compile("  +")
 _WORD: Final = re.compile(r"[\w.:/@+-]{1,100}\Z")
+_OBJECT: Final = re.compile(r"([0-9a-f]{40}|[0-9a-f]{64})\Z")
 _DIGEST: Final = re.compile(r"sha256:[0-9a-f]{64}\Z")
 
 # The dependency classes of the protected list: manifests and locks by name at any depth, and whole folders of theirs.
@@ -56,6 +57,11 @@ _MANIFESTS: Final = frozenset(
         "go.work",
     ]
 )
+# The names that package managers take, in the four ecosystems: none of them has other letters, which only look alike.
+_NAME: Final = re.compile(r"[A-Za-z0-9@_][A-Za-z0-9@_.~/+-]*\Z")
+_VERSION: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+!-]*\Z")
+
+_PYTHON: Final = frozenset(["pyproject.toml", "setup.py", "setup.cfg", "uv.lock", "poetry.lock", "pdm.lock"])
 _REQUIREMENTS: Final = re.compile(r"(requirements|constraints)[^/]*\.txt\Z")
 _FOLDERS: Final = frozenset({"vendor", "node_modules", "patches"})
 
@@ -82,8 +88,8 @@ class Scope:
 
     def __post_init__(self) -> None:
         """Refuse what could be read as more than it names."""
-        if not self.targets or len(self.targets) > MAX_TARGETS:
-            raise ScopeError(f"a scope names {len(self.targets)} targets", hint=f"1 to {MAX_TARGETS}")
+        if len(self.targets) > MAX_TARGETS:
+            raise ScopeError(f"a scope names {len(self.targets)} targets", hint=f"at most {MAX_TARGETS}")
         if len(set(self.targets)) != len(self.targets):
             raise ScopeError("a scope names a target twice")
         for target in self.targets:
@@ -146,6 +152,8 @@ class Scope:
             ScopeError: A path is a pattern, a folder, or leads out of the repository.
         """
         names = tuple(paths)
+        if not names:
+            raise ScopeError("a scope of files names 0 targets", hint="name each file")
         if kind not in _FILE_KINDS:
             raise ScopeError(f"files are not opened for `{kind}`", hint=", ".join(_FILE_KINDS))
         title = names[0] if len(names) == 1 else f"{len(names)} files"
@@ -155,21 +163,42 @@ class Scope:
     def dependency(cls, name: str, version: str, paths: Iterable[str], change: str, *, subject: str) -> Scope:
         """Return the scope of one dependency at one version: these files, and in manifests and locks its entry alone.
 
+        The version `none` names its removal.
+
         Raises:
-            ScopeError: A path is no exact dependency file, or name and version are not one word each.
+            ScopeError: No path is named or one is no exact dependency file, or name and version are none that a
+                package can have.
         """
-        for what, word in (("dependency", name), ("version", version)):
+        for what, word, allowed in (("dependency", name, _NAME), ("version", version, _VERSION)):
             check_line(word, what)
-            if re.search(r"[\s#*]", word):
-                raise ScopeError(f"{what} `{word}` is not one word")
+            if not allowed.match(word):
+                raise ScopeError(f"{what} `{word}` is not one word of ASCII letters, digits and `@_.~/+-`")
         given = tuple(paths)
+        if not given:
+            raise ScopeError("exact dependency files only: none is named", hint="name each file in `paths`")
         bad = [path for path in given if not dependency_path(path)]
         if bad:
             names = ", ".join(f"`{path}`" for path in bad)
             raise ScopeError(f"exact dependency files only: {names}", hint="manifests, locks, vendor/..., patches/...")
-        entries = [f"entry:{path}#{name}@{version}" for path in given if _is_manifest(path)]
+        entries = [f"entry:{path}#{_name_in(path, name)}@{version}" for path in given if _is_manifest(path)]
         writes = [f"write:{path}" for path in given]
         return cls(subject=subject, title=f"{name}@{version}", targets=(*writes, *entries), change=change)
+
+    @classmethod
+    def commit(cls, commit: str, *, subject: str, change: str) -> Scope:
+        """Return the scope of exactly this commit: whatever in it needs approval, and nothing once it is another one.
+
+        Raises:
+            ScopeError: It is no full object id.
+        """
+        if not _OBJECT.match(commit):
+            raise ScopeError(f"`{commit}` is no full object id")
+        return cls(subject=subject, title=f"commit {commit[:12]}", targets=(f"commit:{commit}",), change=change)
+
+    @classmethod
+    def nothing(cls, *, subject: str, title: str, change: str) -> Scope:
+        """Return the scope of a question about a direction: whatever the answer is, nothing opens."""
+        return cls(subject=subject, title=title, targets=(), change=change)
 
     @property
     def digest(self) -> str:
@@ -251,6 +280,16 @@ def dependency_path(path: str) -> bool:
 def _is_manifest(path: str) -> bool:
     name = path.rpartition("/")[2]
     return name in _MANIFESTS or _REQUIREMENTS.match(name) is not None
+
+
+def _name_in(path: str, name: str) -> str:
+    """Return the name of a dependency as the entries of a file carry it: Python's names are one name in many spellings.
+
+    Source: PEP 503, normalized names.
+    """
+    base = path.rpartition("/")[2]
+    python = base in _PYTHON or _REQUIREMENTS.match(base) is not None
+    return re.sub(r"[-_.]+", "-", name).lower() if python else name
 
 
 def _exact(path: str) -> bool:

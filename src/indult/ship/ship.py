@@ -1,0 +1,414 @@
+"""The ship gate: a branch is a list of changes, each judged like any other action, and it lands whole or not at all.
+
+What is judged is what lands: the difference between the target as it is and the commit that would take its place. Law
+and records come from the target branch and the ledger, never from the branch under judgement.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from indult.actions import Action
+from indult.boundary import Boundary, Fault
+from indult.decompose.changes import parts
+from indult.errors import ApprovalError, LedgerConflict, PolicyError, ShipError
+from indult.gate import Gate, Requests
+from indult.ids import new_id
+from indult.judgements import Judgement, Verdict
+from indult.ledger import Draft
+from indult.policy import loads_policy
+from indult.scopes import Scope
+from indult.ship.checks import Failed, run_checks
+from indult.ship.intents import GRANT, Intent, landed, recover, reservations, started, undo
+from indult.ship.report import HANDOFF
+from indult.ship.words import refusal
+from indult.trust import effective_policy, trusted
+
+if TYPE_CHECKING:
+    from indult.approvals import Grant, Standing
+    from indult.decompose import Part
+    from indult.ledger import Ledger
+    from indult.policy import Policy
+    from indult.ship.git import Repository
+
+__all__ = ["DIGEST", "POLICY_FILE", "Judged", "Landed", "Refused", "Ship"]
+
+POLICY_FILE: Final = "indult.yaml"
+"""Where the policy lies in the tree of the target branch, unless the caller says otherwise."""
+
+DIGEST: Final = "Indult-Digest"
+"""The trailer of a landing commit that names the boundary which let it through."""
+
+_ATTEMPTS: Final = 1000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """A branch under judgement: the commits it was found at, what would land, and what the gate says of it.
+
+    `head` is the tip of the branch and `onto` that of the target, `tree` what the target would hold. `parts` are the
+    changes as the rules see them, `files` the paths that change, sorted. `empty` is true where the target has it all
+    already.
+    """
+
+    head: str
+    onto: str
+    tree: str
+    files: tuple[str, ...]
+    parts: tuple[Part, ...]
+    action: Action
+    gate: Gate
+    policy: Policy
+    boundary: Boundary
+    judgement: Judgement
+    faults: tuple[Fault, ...] = ()
+    empty: bool = False
+
+    @property
+    def allowed(self) -> bool:
+        """Tell whether it may land: every part is allowed, or the policy only observes."""
+        return self.judgement.permitted(self.action) is not None
+
+    @property
+    def exception(self) -> Scope | None:
+        """Return the named exception in force for the subject, if there is one."""
+        return next((grant.scope for grant in self.boundary.grants if grant.scope.targets), None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Landed:
+    """A branch that landed: the commit, the sorted paths that it changed, and the grants that it used up.
+
+    `behind` are the work trees that have the target checked out and still show what it was before.
+    """
+
+    commit: str
+    files: tuple[str, ...] = ()
+    grants: tuple[str, ...] = ()
+    behind: tuple[str, ...] = ()
+    empty: bool = False
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        shown = {
+            "commit": self.commit,
+            "files": list(self.files),
+            "grants": list(self.grants),
+            "behind": list(self.behind),
+        }
+        return {"result": "empty" if self.empty else "landed", **shown}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refused:
+    """A branch that did not land, and why: by the gate (`verdict` and `faults`), a check, or since something moved."""
+
+    message: str
+    verdict: Verdict | None = None
+    rules: tuple[str, ...] = ()
+    faults: tuple[Fault, ...] = ()
+    failed: Failed | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        shown: dict[str, Any] = {"result": "refused", "message": self.message, "rules": list(self.rules)}
+        if self.verdict is not None:
+            shown["verdict"] = str(self.verdict)
+        if self.failed is not None:
+            shown["check"] = {"name": self.failed.name, "why": self.failed.why, "output": self.failed.output}
+        shown["faults"] = [
+            {"target": f.target, "path": f.origin, "verdict": str(f.verdict), "rules": list(f.rules)}
+            for f in self.faults
+        ]
+        return shown
+
+
+@dataclass(slots=True, kw_only=True)
+class Ship:
+    """One attempt to land `branch` in the branch `into`, for one signal or several.
+
+    `subjects` are asked in their order for a live grant, and only the first that has one counts (R72): what was opened
+    for several is not added up. `requests` makes those of a ledger under a policy, for a caller with a clock of its own.
+    """
+
+    repository: Repository
+    ledger: Ledger
+    branch: str
+    into: str
+    subjects: Sequence[str] = ()
+    by: str = "agent"
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    policy_file: str = POLICY_FILE
+    requests: Callable[[Ledger, Policy], Requests] = Requests
+
+    def run(self) -> Landed | Refused:
+        """Judge the branch, run the project's checks on what would land, judge again, and land it.
+
+        Raises:
+            IndultError: Git, the ledger or the policy is not what it must be; the class says which.
+        """
+        judged = self.judge()
+        if judged.empty:
+            return Landed(commit=judged.onto, empty=True)
+        if not judged.allowed:
+            return self.refuse(judged)
+        failed = self.check(judged)
+        if failed is not None:
+            why = f"the check `{failed.name}` did not pass: {failed.why}"
+            return self._refused(judged, Refused(message=why, failed=failed))
+        return self.land(judged)
+
+    def judge(self) -> Judged:
+        """Judge every change that the branch would bring to the target; nothing is recorded and nothing moves.
+
+        Raises:
+            ShipError: Git cannot be trusted or used here, a branch is missing, or it does not merge.
+            PolicyError: The target has no policy, or one that is none.
+        """
+        repository = self.repository
+        repository.check()
+        head, onto = repository.head(self.branch), repository.head(self.into)
+        if repository.base(onto, head) is None:
+            raise ShipError(f"`{self.branch}` and `{self.into}` have no history in common")
+        policy = self.policy(onto)
+        self._recover(policy)
+        gate = self._gate(policy)
+        action = Action(
+            tool="ship",
+            args={"branch": self.branch, "into": self.into, "commit": head, "onto": onto},
+            actor=self.by,
+            cwd=repository.common,
+        )
+        if repository.contains(onto, head):
+            return self._judged(gate, policy, action, head=head, onto=onto, tree=onto, empty=True)
+        tree, conflicts = repository.merged(onto, head)
+        if conflicts:
+            names = ", ".join(f"`{path}`" for path in conflicts)
+            hint = f"merge `{self.into}` into `{self.branch}` and resolve it there"
+            raise ShipError(f"`{self.branch}` does not merge into `{self.into}`: {names}", hint=hint)
+        return self._judged(gate, policy, action, head=head, onto=onto, tree=tree)
+
+    def policy(self, commit: str) -> Policy:
+        """Return the law in force at a commit of the target: its policy, what a person trusts of it, and what is merged in.
+
+        Raises:
+            PolicyError: There is none, or it is not a policy.
+        """
+        found = self._own_policy(commit)
+        return effective_policy(self._policy_place(), self.ledger, found=found)
+
+    def check(self, judged: Judged) -> Failed | None:
+        """Run the checks of the target's policy on a fresh checkout of what would land, and return the first failure.
+
+        Raises:
+            ShipError: The policy that names them is not the one that a person trusts, or one cannot be started.
+        """
+        own = self._own_policy(judged.onto)
+        if not own.checks:
+            return None
+        record = trusted(self._policy_place(), self.ledger)
+        if record is None or record.digest != own.digest:
+            raise ShipError(
+                f"`{self.policy_file}` of `{self.into}` names checks, and nobody trusts it as it is",
+                hint="look at it and run `indult trust` in the work tree of the target",
+            )
+        return run_checks(own.checks, self.repository, judged.tree)
+
+    def land(self, judged: Judged) -> Landed | Refused:
+        """Judge once more, and let the target be what was judged, if neither branch nor target has moved since.
+
+        Whatever ends it between its two records, nothing lands twice and nothing by half; see `indult.ship.intents`.
+        """
+        repository = self.repository
+        with repository.lock():
+            for worktree in repository.worktrees(self.into):
+                dirty = repository.dirty(worktree, judged.files)
+                if dirty:
+                    names = ", ".join(f"`{path}`" for path in dirty)
+                    raise ShipError(
+                        f"`{self.into}` is checked out in `{worktree}` with changes in what would land: {names}"
+                    )
+            found = self._begin(judged)
+            if isinstance(found, Refused):
+                return found
+            intent, judged = found
+            subject, requests = judged.gate.subject, judged.gate.requests
+            if not repository.move(self.into, intent.commit, intent.onto, {self.branch: intent.head}):
+                why = f"`{self.branch}` or `{self.into}` moved after it was judged"
+                undo(intent, subject, why, requests=requests, ledger=self.ledger)
+                return self._refused(judged, Refused(message=why))
+            self.ledger.append(landed(intent, subject))
+            behind = [
+                worktree
+                for worktree in repository.worktrees(self.into)
+                if not repository.sync(worktree, intent.onto, intent.commit)
+            ]
+        return Landed(commit=intent.commit, files=judged.files, grants=judged.judgement.grants, behind=tuple(behind))
+
+    def refuse(self, judged: Judged) -> Refused:
+        """Record that the gate refused a branch, and say why; no request opens."""
+        faults = judged.faults
+        # The verdict of a ship is a deny as soon as one part is denied.
+        return self._refused(
+            judged,
+            Refused(
+                message=refusal(faults, judged.policy, judged.exception),
+                verdict=judged.judgement.verdict,
+                rules=judged.judgement.rules,
+                faults=faults,
+            ),
+        )
+
+    def hold(self, judged: Judged, *, change: str, question: str | None = None) -> Standing:
+        """Ask a person to open exactly the commit that was judged, whatever in it needs approval (R42).
+
+        Raises:
+            IneffectiveRequest: Something in it is denied, or nothing in it needs approval.
+            ScopeError: A line that would be shown is none.
+        """
+        gate = judged.gate
+        scope = Scope.commit(judged.head, subject=gate.subject, change=change)
+        listed = [fault.target for fault in judged.faults]
+        return gate.requests.open(
+            scope,
+            boundary=judged.boundary,
+            requested_by=self.by,
+            kind=HANDOFF,
+            question=question,
+            card={"branch": self.branch, "into": self.into, "asked": listed[:200], "asked_count": len(listed)},
+            action=judged.action,
+            facts=self.facts,
+            supersede=True,
+        )
+
+    def _judged(
+        self, gate: Gate, policy: Policy, action: Action, *, head: str, onto: str, tree: str, empty: bool = False
+    ) -> Judged:
+        changed = () if empty else self.repository.diff(onto, tree)
+        found = parts(
+            changed,
+            read=self.repository.read,
+            links=self.repository.links(tree) if changed else {},
+            guards=policy.guards,
+            within=f"commit:{head}",
+        )
+        boundary, judgement, faults = self._verdict(gate, action, found)
+        return Judged(
+            head=head,
+            onto=onto,
+            tree=tree,
+            files=tuple(sorted({one.path.decode(errors="backslashreplace") for one in changed})),
+            parts=found,
+            action=action,
+            gate=gate,
+            policy=policy,
+            boundary=boundary,
+            judgement=judgement,
+            faults=faults,
+            empty=not changed,
+        )
+
+    def _verdict(
+        self, gate: Gate, action: Action, found: tuple[Part, ...]
+    ) -> tuple[Boundary, Judgement, tuple[Fault, ...]]:
+        """Judge an action that comes apart into these parts, by the boundary that is in force now."""
+        boundary = replace(gate.boundary(), decompose=lambda _: found)
+        judgement = boundary.judge(action, self.facts)
+        faults = () if judgement.verdict is Verdict.APPROVE else boundary.at_fault(action, self.facts)
+        return boundary, judgement, faults
+
+    def _begin(self, judged: Judged) -> tuple[Intent, Judged] | Refused:
+        """Write the first of the two records, by the boundary that is in force now."""
+        for attempt in range(_ATTEMPTS):
+            boundary, judgement, faults = self._verdict(judged.gate, judged.action, judged.parts)
+            judged = replace(judged, boundary=boundary, judgement=judgement, faults=faults)
+            if not judged.allowed:
+                return self.refuse(judged)
+            used = self._used(judged)
+            if used is not None:
+                return self._refused(judged, used)
+            try:
+                return self._started(judged), judged
+            except (ApprovalError, LedgerConflict):
+                # Somebody used or took back what this relies on: judged again, that is no approval.
+                if attempt == _ATTEMPTS - 1:
+                    raise
+        raise AssertionError("unreachable")
+
+    def _started(self, judged: Judged) -> Intent:
+        gate, judgement = judged.gate, judged.judgement
+        settled = gate.settle(judged.action, self.facts, judgement)
+        intent = Intent(
+            ship=new_id("s", time.time_ns() // 1_000_000, os.urandom(10)),
+            repository=self.repository.common,
+            branch=self.branch,
+            into=self.into,
+            head=judged.head,
+            onto=judged.onto,
+            commit=self.repository.commit(
+                judged.tree, (judged.onto, judged.head), self._message(judged), author_of=judged.head
+            ),
+            reservations=reservations(settled.drafts),
+        )
+        fields, bodies = gate.record(judged.action, self.facts, judgement, {"files": list(judged.files)})
+        recorded = Draft(stream=gate.subject, kind="judgement", data=fields, bodies=bodies)
+        events = self.ledger.append(*settled.drafts, recorded, started(intent, gate.subject), expect=settled.expect)
+        gate.appended(settled, events)
+        return intent
+
+    def _used(self, judged: Judged) -> Refused | None:
+        """Refuse a grant that the target's history says was used: an old copy of a ledger revives nothing."""
+        for name in judged.judgement.grants:
+            commit = self.repository.trailer(judged.onto, GRANT, name)
+            if commit is not None:
+                return Refused(message=f"grant `{name}` was used already, by commit {commit} of `{self.into}`")
+        return None
+
+    def _message(self, judged: Judged) -> str:
+        relied: list[Grant] = [g for g in judged.boundary.grants if g.id in judged.judgement.grants]
+        trailers = [f"{GRANT}: {grant.id} {grant.at}" for grant in relied]
+        return "\n".join(
+            [f"Land {self.branch} in {self.into}", "", *trailers, f"{DIGEST}: {judged.judgement.boundary}", ""]
+        )
+
+    def _refused(self, judged: Judged, refused: Refused) -> Refused:
+        """Record a refusal together with the judgement that it follows from."""
+        gate = judged.gate
+        fields, bodies = gate.record(
+            judged.action, self.facts, judged.judgement, {"files": list(judged.files), "refused": refused.to_dict()}
+        )
+        data = {"branch": self.branch, "into": self.into, "head": judged.head, "onto": judged.onto}
+        self.ledger.append(
+            Draft(stream=gate.subject, kind="judgement", data=fields, bodies=bodies),
+            Draft(stream=gate.subject, kind="ship_refused", data={**data, "rules": list(refused.rules)}),
+        )
+        return refused
+
+    def _gate(self, policy: Policy) -> Gate:
+        """Return the gate of the first subject with a live grant, else that of the first."""
+        requests = self.requests(self.ledger, policy)
+        subjects = self.subjects or (f"branch:{self.branch}",)
+        gates = [Gate(policy, self.ledger, subject, requests=requests) for subject in subjects]
+        return next((gate for gate in gates if gate.boundary().grants), gates[0])
+
+    def _recover(self, policy: Policy) -> None:
+        """Close what an earlier ship left open; while another one is landing, there is nothing to close yet."""
+        with self.repository.lock():
+            recover(self.repository, requests=self.requests(self.ledger, policy), ledger=self.ledger)
+
+    def _own_policy(self, commit: str) -> Policy:
+        text = self.repository.file(commit, self.policy_file)
+        if text is None:
+            raise PolicyError(
+                f"`{self.into}` has no policy: there is no `{self.policy_file}` in it",
+                hint=f"commit one to `{self.into}`, for instance `schema: 1` and `extends: indult/repository@1`",
+            )
+        return loads_policy(text, source=f"{self.into}:{self.policy_file}")
+
+    def _policy_place(self) -> str:
+        """Return the file of which a person trusts a version: the policy in the main work tree, there or not."""
+        return os.path.join(self.repository.root, self.policy_file)  # noqa: PTH118
