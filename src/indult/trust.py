@@ -123,17 +123,23 @@ def record_trust(path: str | os.PathLike[str], policy: Policy, ledger: Ledger, *
 
 
 def effective_policy(
-    path: str | os.PathLike[str], ledger: Ledger | None = None, *, user: str | None = None, system: str = SYSTEM
+    path: str | os.PathLike[str],
+    ledger: Ledger | None = None,
+    *,
+    found: Policy | None = None,
+    user: str | None = None,
+    system: str = SYSTEM,
 ) -> Policy:
     """Return what holds for the policy file at `path`: with what is trusted of it, the user's and the system's policy.
 
-    `user` is `policy.yaml` in the folder of settings by default. Neither that nor `system` need be there.
+    `found` is what the file says where it was read already, or read from elsewhere, such as a commit. `user` is
+    `policy.yaml` in the folder of settings by default. Neither that nor `system` need be there.
 
     Raises:
         PolicyError: A file cannot be loaded, or the policies do not go together.
         ForgedRecord: The record of what is trusted is not what its chain says.
     """
-    found = load_policy(os.fspath(path))
+    found = load_policy(os.fspath(path)) if found is None else found
     others: dict[str, Policy] = {}
     record = None if ledger is None else trusted(path, ledger)
     if record is not None and record.digest != found.digest:
