@@ -6,8 +6,10 @@ from typing import Any
 import pytest
 
 from indult import Action, Boundary, Critique, Judgement, Policy, Verdict, loads_policy
+from indult.approvals import Choice, Grant, HumanDecision, Via
 from indult.decompose import Part
 from indult.explain import explain
+from indult.scopes import Scope
 
 MIXER = """
 schema: 1
@@ -244,6 +246,99 @@ class TestPartsOfAnAction:
             judgement.rules,
             judgement.instead,
         )
+
+
+REPOSITORY = """
+schema: 1
+default: deny
+rules:
+  - {id: manifests, effect: ask, target: "write:package.json", says: Ask before a manifest changes.}
+  - {id: entries, effect: ask, target: "entry:**", says: Ask before an entry changes.}
+  - {id: never, effect: deny, target: "write:secret/**", says: Leave the secrets alone.}
+  - {id: rest, effect: allow, target: "write:**"}
+"""
+
+COMMIT = "commit:" + "1" * 40
+SHIP = Action(tool="ship", args={"branch": "fix"})
+
+
+def branch(*targets: str, grants: tuple[Grant, ...] = ()) -> Boundary:
+    """Return a boundary under which a ship comes apart into these targets, all of one commit."""
+    parts = tuple(Part("ship", lambda name=name: name, name.partition(":")[2], COMMIT) for name in targets)  # type: ignore[misc]
+    return Boundary(policy=policy(REPOSITORY), subject="signal:1", grants=grants, decompose=lambda _: parts)
+
+
+def opened(scope: Scope, boundary: Boundary) -> Grant:
+    """Return the grant that approving a scope makes, as the boundary itself would try it."""
+    effective, reasons = boundary.opens(scope, SHIP, {})
+    assert [] == reasons
+    decision = HumanDecision(
+        id="d_1", request="r_1", choice=Choice.APPROVE, digest="", seen=0, by="Ada", via=Via.CLI, at=""
+    )
+    return Grant(id="g_1", request="r_1", scope=effective, decision=decision, uses_left=1)
+
+
+class TestFaults:
+    def test_every_part_that_is_not_allowed(self) -> None:
+        """What stops an action is told part by part, with the rules, in the order of the parts."""
+        boundary = branch("write:src/a", "write:secret/key", "entry:package.json#x@1", "write:package.json")
+
+        assert [
+            ("write:secret/key", "secret/key", Verdict.DENY, ("never",)),
+            ("entry:package.json#x@1", "package.json#x@1", Verdict.ASK_USER, ("entries",)),
+            ("write:package.json", "package.json", Verdict.ASK_USER, ("manifests",)),
+        ] == [tuple(fault) for fault in boundary.at_fault(SHIP, {})]
+
+    def test_none_where_it_may_run(self) -> None:
+        """An approved action has no fault."""
+        boundary = branch("write:src/a", "write:src/b")
+
+        assert Verdict.APPROVE is boundary.judge(SHIP, {}).verdict
+        assert () == boundary.at_fault(SHIP, {})
+
+    def test_what_a_grant_opens_is_no_fault(self) -> None:
+        """A grant takes exactly its targets out of the list, and the verdict follows what is left."""
+        scope = Scope.files(["package.json"], subject="signal:1", change="mend it")
+        grant = opened(scope, branch("write:package.json"))
+        both = branch("write:package.json", "entry:package.json#x@1", grants=(grant,))
+
+        assert ["entry:package.json#x@1"] == [fault.target for fault in both.at_fault(SHIP, {})]
+        assert Verdict.ASK_USER is both.judge(SHIP, {}).verdict
+        assert ("g_1",) == branch("write:package.json", "write:src/a", grants=(grant,)).judge(SHIP, {}).grants
+
+
+class TestWholes:
+    def test_opening_the_whole_opens_each_part_that_asks(self) -> None:
+        """A grant of a commit covers whatever in it needs approval, and the judgement names what it covered."""
+        scope = Scope.commit("1" * 40, subject="signal:1", change="as it stands")
+        boundary = branch("write:package.json", "entry:package.json#x@1", "write:src/a")
+        judged = replace(boundary, grants=(opened(scope, boundary),)).judge(SHIP, {})
+
+        assert Verdict.APPROVE is judged.verdict
+        assert ("write:package.json", "entry:package.json#x@1") == judged.covered
+
+    def test_another_commit_is_another_whole(self) -> None:
+        """The same change in another commit is not what was approved."""
+        scope = Scope.commit("1" * 40, subject="signal:1", change="as it stands")
+        grant = opened(scope, branch("write:package.json"))
+        part = Part("ship", lambda: "write:package.json", "package.json", "commit:" + "2" * 40)
+        other = replace(branch("write:package.json", grants=(grant,)), decompose=lambda _: (part,))
+
+        assert Verdict.ASK_USER is other.judge(SHIP, {}).verdict
+
+    def test_no_whole_opens_what_is_denied(self) -> None:
+        """A commit with anything denied in it cannot be asked for, and a grant would not open it."""
+        scope = Scope.commit("1" * 40, subject="signal:1", change="as it stands")
+        boundary = branch("write:package.json", "write:secret/key")
+        _, reasons = boundary.opens(scope, SHIP, {})
+
+        assert any("denied by `never`" in reason for reason in reasons)
+
+    def test_a_whole_that_asks_for_nothing_is_not_asked_about(self) -> None:
+        """Where everything in a commit is allowed, approving it would open nothing."""
+        _, reasons = branch("write:src/a").opens(Scope.commit("1" * 40, subject="signal:1", change="c"), SHIP, {})
+
+        assert reasons
 
 
 class TestBrief:

@@ -115,7 +115,7 @@ class TestDependency:
         """A nested manifest or vendored file may be named exactly."""
         assert f"write:{path}" in dependency(path).targets
 
-    @pytest.mark.parametrize("word", ["", "two words", "a#b", "lib*", "lib\ndb"])
+    @pytest.mark.parametrize("word", ["", "two words", "a#b", "lib*", "lib\ndb", "l\u0456bdb", "-r", "lib\u200bdb"])
     def test_name_and_version_are_one_word(self, word: str) -> None:
         """A name or version that could hold more than one is refused."""
         with pytest.raises(ScopeError):
@@ -123,10 +123,50 @@ class TestDependency:
         with pytest.raises(ScopeError):
             dependency("package.json", version=word)
 
+    def test_without_a_path_it_is_none(self) -> None:
+        """A dependency that may change nowhere is no exception."""
+        with pytest.raises(ScopeError, match="exact dependency files only"):
+            dependency()
+
+    def test_python_names_are_one_name_in_many_spellings(self) -> None:
+        """In Python's files the entry carries the normalised name, in those of others the name as it is."""
+        targets = dependency("uv.lock", "package.json", name="Http_Kit", version="2.1.1").targets
+
+        assert "entry:uv.lock#http-kit@2.1.1" in targets
+        assert "entry:package.json#Http_Kit@2.1.1" in targets
+
+    @pytest.mark.parametrize(
+        "name", ["@scope/pkg", "github.com/acme/wire", "git.sr.ht/~who/pkg", "serde_json", "zope.interface"]
+    )
+    def test_takes_the_names_of_all_ecosystems(self, name: str) -> None:
+        """Scoped packages, modules by host and dotted names are single words."""
+        assert f"entry:go.mod#{name}@v1.4.1" in dependency("go.mod", name=name, version="v1.4.1").targets
+
     def test_the_change_is_one_line(self) -> None:
         """What the patch does is said in one line, so that no card can show more than there is."""
         with pytest.raises(ScopeError, match="change holds U\\+000A"):
             dependency("package.json", change="reset\nAnd everything else")
+
+
+class TestCommit:
+    def test_names_one_object(self) -> None:
+        """A held commit is opened by its full id alone: a short one could come to mean another."""
+        oid = "0123456789abcdef0123456789abcdef01234567"
+
+        assert (f"commit:{oid}",) == Scope.commit(oid, subject="s", change="c").targets
+        for name in (oid[:12], "main", oid.upper(), f"{oid}^"):
+            with pytest.raises(ScopeError, match="no full object id"):
+                Scope.commit(name, subject="s", change="c")
+
+
+class TestNothing:
+    def test_opens_nothing(self) -> None:
+        """The scope of a question about a direction has no target, so no answer covers any."""
+        scope = Scope.nothing(subject="s", title="a direction", change="none yet").under(["ask"])
+
+        assert () == scope.targets
+        assert not scope.covers("write:package.json", "ask")
+        assert scope == Scope.from_dict(scope.to_dict())
 
 
 class TestCall:
