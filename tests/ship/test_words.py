@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+from indult import Verdict, loads_policy
+from indult.boundary import Fault
+from indult.scopes import Scope
+from indult.ship.words import MOST_PATHS, refusal
+
+LAW = loads_policy("schema: 1\nextends: indult/repository@1\n")
+LIBDB = Scope.dependency(
+    "libdb", "1.8.2", ["package.json", "bun.lock", "patches/libdb@1.8.2.patch"], "reset", subject="signal:s1"
+)
+COVERS = "the named exception libdb@1.8.2 covers only package.json, bun.lock, patches/libdb@1.8.2.patch"
+
+
+def asks(target: str, origin: str) -> Fault:
+    """Return a part that the preset asks about."""
+    return Fault(target, origin, Verdict.ASK_USER, ("repo.dependencies",))
+
+
+class TestRefusal:
+    def test_of_a_file_beside_the_exception(self) -> None:
+        """The path at fault is named, and so is all that the exception covers, in the order of the record (R62, R64)."""
+        faults = [asks("write:vendor/other.js", "vendor/other.js")]
+
+        assert f"may not change vendor/other.js [repo.dependencies]; {COVERS}" == refusal(faults, LAW, LIBDB)
+
+    def test_of_another_entry_in_a_listed_manifest(self) -> None:
+        """What may change in the manifest is said, and what else did (R61)."""
+        faults = [asks("entry:package.json#other@2.0.0", "package.json")]
+
+        assert (
+            "may only change package.json scripts and the entries of libdb, not other@2.0.0 [repo.dependencies];"
+            f" {COVERS}" == refusal(faults, LAW, LIBDB)
+        )
+
+    def test_of_an_entry_in_a_manifest_that_is_not_listed(self) -> None:
+        """Where the record does not list the manifest, its baseline stays: scripts only (R57, R60)."""
+        scope = Scope.dependency("libdb", "1.8.2", ["bun.lock"], "reset", subject="signal:s1")
+        said = refusal([asks("entry:package.json#libdb@1.8.2", "package.json")], LAW, scope)
+
+        assert said.startswith("may only change package.json scripts, not libdb@1.8.2 [repo.dependencies]; ")
+
+    def test_of_a_manifest_without_scripts(self) -> None:
+        """A lock has no part that is free, so the words do not speak of one."""
+        assert refusal([asks("entry:bun.lock#tool@2.0.1", "bun.lock")], LAW).startswith(
+            "may not change bun.lock: tool@2.0.1 [repo.dependencies]"
+        )
+
+    def test_says_how_a_file_changed(self) -> None:
+        """What cannot be seen from the path alone is said: removed, another mode, a link, and where it leads."""
+        faults = [
+            asks("delete:bun.lock", "bun.lock"),
+            asks("mode:vendor/a", "vendor/a"),
+            asks("link:bun.lock", "src/lock"),
+            Fault("change:libs/x#gitlink", "libs/x", Verdict.DENY, ("repo.control",)),
+        ]
+
+        assert [
+            "may not change bun.lock (deleted) [repo.dependencies]",
+            "may not change vendor/a (mode) [repo.dependencies]",
+            "may not change src/lock (leads to bun.lock) [repo.dependencies]",
+            "may not change libs/x (gitlink) [repo.control]",
+        ] == refusal(faults, LAW, LIBDB).split("; ")[:4]
+
+    def test_names_every_path(self) -> None:
+        """Not only the first: nobody should find out one by one."""
+        faults = [asks(f"write:vendor/{n}.js", f"vendor/{n}.js") for n in range(100)]
+        said = refusal(faults, LAW)
+
+        assert all(f"may not change vendor/{n}.js" in said for n in range(100))
+
+    def test_stops_where_nobody_reads_on(self) -> None:
+        """A branch of a hundred thousand faults makes no message of megabytes."""
+        faults = [asks(f"write:vendor/{n}.js", f"vendor/{n}.js") for n in range(MOST_PATHS + 7)]
+
+        assert "and 7 more paths" in refusal(faults, LAW)
+
+    def test_without_an_exception_says_how_to_name_one(self) -> None:
+        """Whoever is refused learns what a person could approve (R47, R52)."""
+        said = refusal([asks("write:vendor/a", "vendor/a")], LAW)
+
+        assert "dependency_exception {dependency, version, paths, change}" in said
+        assert "covers only" not in said
+
+    def test_of_what_no_exception_opens_does_not_offer_one(self) -> None:
+        """A denied path is no matter for a named exception."""
+        said = refusal([Fault("write:.env", ".env", Verdict.DENY, ("repo.secrets",))], LAW)
+
+        assert "may not change .env [repo.secrets]" == said
