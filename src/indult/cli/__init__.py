@@ -21,6 +21,7 @@ VERBS: Final[dict[str, tuple[str, str]]] = {
     "policy": ("indult.cli.policy", "Show a policy, find the errors of policy files, print their schema."),
     "test": ("indult.cli.test", "Hold a policy against cases, or against an old ledger."),
     "request": ("indult.cli.request", "Ask a person to open exactly one call."),
+    "report": ("indult.cli.report", "Hand a signal back to a person, naming what would have to be opened."),
     "requests": ("indult.cli.requests", "List the questions that wait for a person."),
     "show": ("indult.cli.show", "Show a request or a grant in full, and what approving it changes."),
     "approve": ("indult.cli.approve", "Open exactly what one request names."),

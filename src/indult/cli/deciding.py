@@ -17,7 +17,7 @@ from indult.approvals import Choice, HumanDecision, RequestState, Standing, Via
 from indult.boundary import Boundary
 from indult.cli.frame import db_option, emit, json_option, law_option, printable
 from indult.cli.law import policy_in_force
-from indult.cli.showing import grant_line, moment, paragraphs, standing_data, standing_lines, unsigned_note
+from indult.cli.showing import UNNAMED, grant_line, moment, paragraphs, standing_data, standing_lines, unsigned_note
 from indult.errors import ApprovalError, BadSignature, UsageError
 from indult.gate import Requests
 from indult.gate.deciding import check_decision
@@ -214,7 +214,9 @@ def _ask(requests: Requests, standing: Standing, policy: Policy, by: str, *, as_
 def _outcome(standing: Standing, decision: HumanDecision, policy: Policy) -> list[str]:
     sign = "unsigned" if decision.signature is None else "signed"
     lines = [f"{_PAST[decision.choice]} {standing.request.id} by {decision.by} ({sign})"]
-    if standing.grant is not None:
+    if decision.choice is Choice.APPROVE and not standing.request.scope.targets:
+        lines.append(f"opens {UNNAMED}")
+    elif standing.grant is not None:
         lines.append(f"grant {grant_line(standing.grant)}")
     elif decision.choice is Choice.APPROVE and standing.state is RequestState.OPEN:
         lines.append(f"{len(standing.approved_by)} of {standing.wanted} approvals: nothing is opened yet")

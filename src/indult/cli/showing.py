@@ -17,16 +17,19 @@ from indult.cli.law import policy_in_force
 from indult.errors import IndultError, LedgerReadOnly, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from indult.boundary import Boundary
     from indult.gate import Requests
     from indult.ledger import Ledger
     from indult.policy import Policy
+    from indult.scopes import Scope
 
 __all__ = [
+    "UNNAMED",
     "Paragraphs",
     "age",
+    "card_lines",
     "decision_lines",
     "grant_data",
     "grant_line",
@@ -41,6 +44,11 @@ __all__ = [
     "tell_damaged",
     "unsigned_note",
 ]
+
+UNNAMED: Final = "nothing: no exception is named, so whatever the answer is, name the one change and ask again"
+"""What approving a request opens that names no target."""
+
+_COMMIT: Final = "all in it that needs approval, and nothing once it is another commit"
 
 _UNITS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 _DURATION: Final = re.compile(r"(?:[0-9]{1,9}[smhdw])+")
@@ -205,18 +213,15 @@ def standing_lines(standing: Standing, policy: Policy, changes: Paragraphs, now:
     yield from _field("subject", scope.subject)
     yield from _field("title", scope.title)
     yield from _field("change", scope.change)
-    for target, word in zip(scope.targets, scope.words(), strict=True):
-        yield from _field("opens", word)
-        if word != target:
-            yield from _field("", target)
+    yield from _opens(scope)
     yield from _field("under", ", ".join(scope.rules) or "no rule")
     yield from _field("uses", _uses(standing))
     yield from _field("expires", scope.expires_at or "never")
     if request.expires_at is not None and request.expires_at != scope.expires_at:
         yield from _field("answer by", request.expires_at)
-    for name, value in request.card.items():
+    for entry in card_lines(request.card):
         # Whoever asks names the entries of a card: none of them may pass for a field.
-        yield from _field("card", f"{name}: {value if isinstance(value, str) else canonical(value)}")
+        yield from _field("card", entry)
     if request.supersedes is not None:
         yield from _field("supersedes", request.supersedes)
     for one in standing.decisions:
@@ -232,6 +237,19 @@ def standing_lines(standing: Standing, policy: Policy, changes: Paragraphs, now:
     if not standing.state.closed:
         yield from _paragraph_lines(changes)
         yield from (printable(line) for line in unsigned_note(policy))
+
+
+def card_lines(card: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the entries of a card as text: one for each of a list or an object of texts, JSON for what else there is."""
+    for name, value in card.items():
+        if isinstance(value, str):
+            yield f"{name}: {value}"
+        elif isinstance(value, dict) and value and all(isinstance(one, str) for one in value.values()):
+            yield from (f"{name}, {key}: {one}" for key, one in value.items())
+        elif isinstance(value, list) and len(value) > 1 and all(isinstance(one, str) for one in value):
+            yield from (f"{name}: {one}" for one in value)
+        else:
+            yield f"{name}: {canonical(value)}"
 
 
 def tell_damaged(errors: Iterable[IndultError], *, as_json: bool) -> None:
@@ -283,6 +301,18 @@ def grant_data(grant: Grant) -> dict[str, Any]:
         "signed": grant.signed,
         "at": grant.at,
     }
+
+
+def _opens(scope: Scope) -> Iterator[str]:
+    """Yield what approving a request opens, each target on a line of its own."""
+    if not scope.targets:
+        yield from _field("opens", UNNAMED)
+    for target, word in zip(scope.targets, scope.words(), strict=True):
+        yield from _field("opens", word)
+        if word != target:
+            yield from _field("", target)
+        elif target.startswith("commit:"):
+            yield from _field("", _COMMIT)
 
 
 def _state(standing: Standing) -> str:
