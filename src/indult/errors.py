@@ -6,6 +6,7 @@
         MissingExtra                exit 1   an optional part is not installed
         EvaluationError             exit 1   a condition met a value that it cannot judge
         RunError                    exit 1   a run cannot be started, resumed or found
+        ShipError                   exit 1   a branch or its repository is not what a ship needs
         ScopeError                  exit 1   what should be opened is no exact, finite set of names
         ApprovalError               exit 1   a request cannot be opened, or a decision does not count
             IneffectiveRequest      exit 1   approving it would not open what it names
@@ -67,6 +68,7 @@ __all__ = [
     "RevokedGrant",
     "RunError",
     "ScopeError",
+    "ShipError",
     "SelfMadeDecision",
     "StaleDecision",
     "SupersededRequest",
@@ -110,6 +112,10 @@ class EvaluationError(IndultError):
 
 class RunError(IndultError):
     """A run cannot be started, found or resumed."""
+
+
+class ShipError(IndultError):
+    """A branch cannot be judged or landed: git is missing, or the repository is not one that can be trusted to be read."""
 
 
 class ScopeError(IndultError):
