@@ -1,0 +1,283 @@
+"""A branch comes apart into what it changes: files, links and modes, and of a manifest or lock its entries.
+
+Paths are compared as bytes and told exactly. A path that another system reads as another one is told as a `change:`, and
+so is whatever a name in the repository cannot say: a link that leads out of it, a submodule. A file that is reached
+under several names, through links, is told under each of them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from indult.characters import fold, misleading
+from indult.decompose import Part
+from indult.decompose.manifests import Compare, comparer
+
+__all__ = ["TOOL", "Changed", "Read", "parts"]
+
+TOOL: Final = "ship"
+"""The tool that a changed file counts as."""
+
+_NONE: Final = "000000"
+_FILES: Final = frozenset({"100644", "100755"})
+_LINK: Final = "120000"
+_GITLINK: Final = "160000"
+_PLAIN_ADDED: Final = frozenset({(_NONE, "100644"), (_NONE, _LINK), (_NONE, _GITLINK)})
+
+_BATCH: Final = 64
+"""How many changed manifests are read at a time: both sides of them are in memory together."""
+
+_MOST_NAMES: Final = 1000
+"""Under how many names one file is looked up; links that lead in circles make more and more of them."""
+
+_MOST_STEPS: Final = 40
+"""How many links are followed one after the other, as Linux does."""
+
+# Letters, digits and marks that every file system reads alike; nearly every path is one of these.
+_PLAIN: Final = re.compile(r"[A-Za-z0-9_+@=,()\[\]{}#%&!$;' -]+(?:[./][A-Za-z0-9_+@=,()\[\]{}#%&!$;' -]+)*\Z")
+# Windows: another name of `.git` and of the files that steer git, another stream of a file, a drive.
+_SHORT: Final = re.compile(r"gi[0-9a-z]{0,6}~[0-9]+(\.|\Z)")
+_STREAM: Final = re.compile(r":+\$|\A\.git:")
+_DRIVE: Final = re.compile(r"[A-Za-z]:")
+
+_OUTSIDE: Final = "link leaves the repository"
+
+
+class Changed(NamedTuple):
+    """A path that differs between two trees: mode and object id on both sides, mode `000000` where it is not there."""
+
+    path: bytes
+    old_mode: str
+    new_mode: str
+    old: str
+    new: str
+
+
+Read = Callable[[Sequence[str]], Mapping[str, bytes]]
+"""Returns the content of each object id."""
+
+
+def parts(
+    changed: Sequence[Changed],
+    *,
+    read: Read,
+    links: Mapping[str, str],
+    guards: Callable[[str], bool],
+    within: str | None = None,
+) -> tuple[Part, ...]:
+    """Return the parts of a branch, in the order of `changed`.
+
+    `links` are the symlinks of the tree that would land, path to target. `guards` tells of a path whether it could be
+    taken for one that a rule is about and that it is not. `within` is the whole that every part belongs to.
+    """
+    names = _Names(links, guards)
+    found = [_Told(one, names) for one in changed]
+    manifests = [told for told in found if told.compare is not None]
+    for start in range(0, len(manifests), _BATCH):
+        _take_apart(manifests[start : start + _BATCH], read)
+    return tuple(
+        Part(TOOL, target.__str__, told.path, within) for told in found for target in dict.fromkeys(told.targets)
+    )
+
+
+class _Told:
+    """What is told of one changed path."""
+
+    __slots__ = ("changed", "compare", "path", "targets")
+
+    def __init__(self, changed: Changed, names: _Names) -> None:
+        self.changed = changed
+        self.path, faults = names.read(changed.path)
+        kinds, what = _kinds(changed)
+        self.targets = [f"{kind}:{self.path}" for kind in kinds]
+        self.targets += [f"change:{self.path}#{fault}" for fault in (*faults, *what)]
+        self.compare: Compare | None = None
+        if "write" in kinds and not faults:
+            self.compare = comparer(self.path)
+        if self.compare is not None and "#" in self.path:
+            # Behind the path of a target stands `#`: which of two it is could not be told.
+            self.targets.append(f"change:{self.path}#a manifest with `#` in its path")
+            self.compare = None
+        if self.compare is not None and changed.old_mode in _FILES:
+            self.targets[kinds.index("write")] = f"edit:{self.path}"
+        if changed.new_mode == _LINK:
+            self.targets += names.reached(self.path)
+        if names.links:
+            self.targets += self._elsewhere(kinds, names)
+
+    def _elsewhere(self, kinds: Sequence[str], names: _Names) -> Iterator[str]:
+        """Yield the same under every other name that the path has through links of the repository."""
+        others = names.others(self.path)
+        if others is None:
+            yield f"change:{self.path}#reached under too many names"
+            return
+        for other in others:
+            for kind in kinds:
+                # What changed in a manifest is told once, and what it is elsewhere is told as one file.
+                same = f"edit:{self.path}" in self.targets and _alike(self.path, other)
+                yield f"{'edit' if kind == 'write' and same else kind}:{other}"
+            for fault in names.faults(other):
+                yield f"change:{self.path}#also `{other}`: {fault}"
+
+
+def _kinds(changed: Changed) -> tuple[list[str], list[str]]:
+    """Return the kinds of target that a change of these modes is, and what no kind can say."""
+    old, new = changed.old_mode, changed.new_mode
+    kinds, what = [], []
+    if new in _FILES and (old not in _FILES or changed.old != changed.new):
+        kinds.append("write")
+    if new == _NONE:
+        kinds.append("delete")
+    if new not in {old, _NONE} and (old, new) not in _PLAIN_ADDED:
+        kinds.append("mode")
+    if new == _LINK or (old == _LINK and new != _NONE):
+        kinds.append("link")
+    if _GITLINK in {old, new}:
+        kinds.append("gitlink")
+        what.append("gitlink")
+    what += [f"mode {mode}" for mode in sorted({old, new} - _FILES - {_NONE, _LINK, _GITLINK})]
+    return kinds, what
+
+
+def _take_apart(batch: Sequence[_Told], read: Read) -> None:
+    """Add what changed in each manifest or lock of these."""
+    ids = dict.fromkeys(side for told in batch for side in _sides(told.changed) if side is not None)
+    content = read(list(ids))
+    for told in batch:
+        assert told.compare is not None
+        old, new = _sides(told.changed)
+        assert new is not None
+        told.targets += told.compare(told.path, None if old is None else content[old], content[new])
+
+
+def _sides(changed: Changed) -> tuple[str | None, str | None]:
+    """Return the object ids of the two sides, none where there is no ordinary file."""
+    return (
+        changed.old if changed.old_mode in _FILES else None,
+        changed.new if changed.new_mode in _FILES else None,
+    )
+
+
+def _alike(path: str, other: str) -> bool:
+    """Tell whether a manifest is taken apart the same way under another name."""
+    return path.rpartition("/")[2] == other.rpartition("/")[2] and comparer(other) is not None
+
+
+class _Way(NamedTuple):
+    """Where a link leads: through which other ones, and where it ends, or why nowhere in the repository."""
+
+    through: list[str]
+    end: str | None
+    why: str = ""
+
+
+class _Names:
+    """What the paths of a repository are read as, and what they lead to."""
+
+    def __init__(self, links: Mapping[str, str], guards: Callable[[str], bool]) -> None:
+        self.links = links
+        self._guards = guards
+        self._to: dict[str, list[str]] = {}
+        for link in sorted(links):
+            way = self._follow(link)
+            if way.end is not None:
+                self._to.setdefault(way.end, []).append(link)
+
+    def read(self, name: bytes) -> tuple[str, tuple[str, ...]]:
+        """Return a path as it is shown, and what is wrong with it as a name."""
+        try:
+            path = name.decode()
+        except UnicodeDecodeError:
+            return name.decode(errors="backslashreplace"), ("the name is not UTF-8",)
+        return path, self.faults(path)
+
+    def faults(self, path: str) -> tuple[str, ...]:
+        """Return why a path could be taken for another one."""
+        found = () if _PLAIN.match(path) and "git" not in path.lower() else tuple(_misread(path))
+        return (*found, "the name could be taken for a guarded one") if self._guards(path) else found
+
+    def reached(self, link: str) -> Iterator[str]:
+        """Yield what a link of the repository resolves to, and through which other ones."""
+        way = self._follow(link)
+        yield from (f"link:{path}" for path in way.through)
+        if way.end is None:
+            yield f"change:{link}#{way.why}"
+        elif not way.end:
+            yield f"change:{link}#link to the whole repository"
+        else:
+            yield f"link:{way.end}"
+            # As a folder it stands for all that is in it.
+            yield f"link:{way.end}/"
+            yield from (f"change:{link}#leads to `{way.end}`: {fault}" for fault in self.faults(way.end))
+
+    def others(self, path: str) -> list[str] | None:
+        """Return the other names that a path has through links, each used once on the way; none if they are too many."""
+        found: dict[str, None] = {}
+        open_: list[tuple[str, frozenset[str]]] = [(path, frozenset())]
+        while open_:
+            name, used = open_.pop()
+            for lead, rest in _heads(name):
+                for link in self._to.get(lead, ()):
+                    other = link + rest
+                    if link not in used and other != path and other not in found:
+                        found[other] = None
+                        open_.append((other, used | {link}))
+            if len(found) > _MOST_NAMES:
+                return None
+        return list(found)
+
+    def _follow(self, link: str) -> _Way:
+        """Follow a link as a system does that opens it."""
+        through: list[str] = []
+        done: list[str] = []
+        left = link.split("/")[::-1]
+        steps = 0
+        while left:
+            part = left.pop()
+            if part == ".." and not done:
+                return _Way(through, None, _OUTSIDE)
+            if part == "..":
+                done.pop()
+            if part in {"", ".", ".."}:
+                continue
+            done.append(part)
+            here = "/".join(done)
+            target = self.links.get(here)
+            if target is None:
+                continue
+            steps += 1
+            if steps > _MOST_STEPS:
+                return _Way(through, None, "link in a loop")
+            if here != link:
+                through.append(here)
+            if not target or target.startswith("/") or "\\" in target or _DRIVE.match(target):
+                return _Way(through, None, _OUTSIDE)
+            done.pop()
+            left += target.split("/")[::-1]
+        return _Way(through, "/".join(done))
+
+
+def _heads(path: str) -> Iterator[tuple[str, str]]:
+    """Yield each way to cut a path between two names, the whole path and the whole repository among them."""
+    yield path, ""
+    at = path.rfind("/")
+    while at >= 0:
+        yield path[:at], path[at:]
+        at = path.rfind("/", 0, at)
+    yield "", "/" + path
+
+
+def _misread(path: str) -> Iterator[str]:
+    """Yield why a path could be read two ways."""
+    if "\\" in path:
+        yield "a backslash in the name"
+    if any(map(misleading, path)):
+        yield "the name holds what is invisible or changes how it reads"
+    for part in path.split("/"):
+        plain = fold(part)
+        if part in {"", ".", ".."}:
+            yield f"`{part}` in the path"
+        elif plain == ".git" or _SHORT.match(plain) or _STREAM.search(plain):
+            yield f"`{part}` is another name of something on some systems"

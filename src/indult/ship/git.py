@@ -1,0 +1,369 @@
+"""A repository as the ship gate sees it: objects by full id, two branches, and nothing that could make git lie.
+
+Objects are read, merged and written through a bare git directory of ours in a temporary folder. It borrows the objects
+of the real repository and nothing else: no configuration, no hooks, no attributes, no grafts, no replace refs, no
+shallow file, no remotes. Refs are resolved and moved through a second one that borrows the refs and logs alone. The real
+git directory is asked where things lie, and about its work trees (`indult.ship.worktree`).
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final, Self
+
+from indult.decompose.changes import Changed
+from indult.errors import ShipError
+from indult.ship import worktree
+from indult.ship.objects import FILE, PROGRAM, TREE, Objects
+from indult.ship.process import Git, failed, told
+from indult.ship.views import place, view
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+__all__ = ["LOCK", "Repository"]
+
+LOCK: Final = "indult.lock"
+"""The file in the common git directory that whoever lands holds a lock on."""
+
+_WHO: Final = b"indult <indult@localhost>"
+"""The committer of a landing commit, and its author where the branch names none."""
+
+# What git accepts as the name of a branch (git-check-ref-format), told without asking it.
+_NO_BRANCH: Final = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//|(^|/)\.|\.lock(/|\Z)|\.\Z|^/|/\Z|^@\Z|^\Z")
+_PERSON: Final = re.compile(rb"[^<>\n\0]+ <[^<>\n\0]*> \d{1,12} [+-]\d{4}\Z")
+
+
+class Repository:
+    """One repository, opened with `Repository.open`; a context manager.
+
+    `common` is the real path of its common git directory, the same for all work trees: the identity of the repository.
+    `root` is its main work tree, or `common` where there is none.
+    """
+
+    def __init__(self, git: Git, common: str, root: str, algorithm: str) -> None:
+        self.common = common
+        self.root = root
+        self._git = git
+        store = os.path.join(common, "objects")
+        self._reading = {"GIT_DIR": view(git.home, "objects", algorithm), "GIT_OBJECT_DIRECTORY": store}
+        self._refs = {"GIT_DIR": view(git.home, "refs", algorithm, common), "GIT_OBJECT_DIRECTORY": store}
+        self._objects = Objects(git, self._reading, algorithm=algorithm)
+        self._shared: list[str] | None = None
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str]) -> Self:
+        """Open the repository that `path` lies in.
+
+        Raises:
+            ShipError: There is none, it cannot be read, or git is missing or too old.
+        """
+        home = tempfile.mkdtemp(prefix="indult-git-")
+        try:
+            git = Git(home)
+            return cls(git, *place(git, os.fspath(path)))
+        except BaseException:
+            shutil.rmtree(home, ignore_errors=True)
+            raise
+
+    def close(self) -> None:
+        """End what reads, and remove the temporary folder."""
+        self._objects.close()
+        shutil.rmtree(self._git.home, ignore_errors=True)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def check(self) -> None:
+        """Refuse a repository that shows people other commits and files than it holds.
+
+        Raises:
+            ShipError: It has replace refs or grafts.
+        """
+        done = self._git.run("for-each-ref", "--count=1", "--format=%(refname)", "refs/replace/", more=self._refs)
+        if done.returncode:
+            raise failed(done, "list the refs")
+        if done.stdout.strip():
+            name = done.stdout.decode(errors="backslashreplace").strip()
+            raise ShipError(f"the repository replaces objects: `{name}`", hint="git replace -d, for each of them")
+        grafts = os.path.join(self.common, "info", "grafts")
+        if os.path.lexists(grafts):
+            raise ShipError(f"the repository has grafts: `{grafts}`", hint="remove the file")
+
+    def head(self, branch: str) -> str:
+        """Return the full id of the commit that a branch is at.
+
+        Raises:
+            ShipError: There is no such branch, or it is another name of another one.
+        """
+        found = self.tip(branch)
+        if found is None:
+            raise ShipError(f"there is no branch `{branch}`")
+        return found
+
+    def tip(self, branch: str) -> str | None:
+        """Return the full id of the commit that a branch is at, none if there is no such branch.
+
+        Raises:
+            ShipError: It is another name of another branch, or no name of a branch.
+        """
+        ref = _ref(branch)
+        form = "%(refname)%00%(objectname)%00%(symref)"
+        done = self._git.run("for-each-ref", f"--format={form}", ref, more=self._refs)
+        if done.returncode:
+            raise failed(done, f"look up the branch `{branch}`")
+        for line in done.stdout.splitlines():
+            name, oid, symref = line.split(b"\0")
+            if name == ref.encode():
+                if symref:
+                    raise ShipError(
+                        f"the branch `{branch}` is another name of `{symref.decode()}`", hint="name that one"
+                    )
+                return oid.decode()
+        return None
+
+    def base(self, one: str, other: str) -> str | None:
+        """Return a best common ancestor of two commits, none if their histories have nothing in common.
+
+        Raises:
+            ShipError: The history is cut off at it or before it is found.
+        """
+        done = self._git.run("merge-base", "--all", _full(one), _full(other), more=self._reading)
+        # Some versions of git call it no ancestor when a commit is missing, and only say so beside it.
+        if done.stderr or done.returncode not in {0, 1}:
+            raise self._cut_off(done, "find where the branches part")
+        return done.stdout.split()[0].decode() if done.returncode == 0 else None
+
+    def contains(self, tip: str, commit: str) -> bool:
+        """Tell whether a commit is in the history of another one, itself included.
+
+        Raises:
+            ShipError: The history is cut off before that is known.
+        """
+        if tip == commit:
+            return True
+        if not self._objects.has(commit):
+            return False
+        done = self._git.run("merge-base", "--is-ancestor", _full(commit), _full(tip), more=self._reading)
+        if done.stderr or done.returncode not in {0, 1}:
+            raise self._cut_off(done, "walk the history")
+        return done.returncode == 0
+
+    def trailer(self, tip: str, key: str, value: str) -> str | None:
+        """Return a commit in the history of `tip` with the trailer `key: value`, or with more words behind the value.
+
+        Raises:
+            ShipError: The history is cut off, so that nobody can tell.
+        """
+        # `--grep` only narrows the search; what counts is the block of trailers.
+        words = ["log", "--encoding=none", "--format=%H%n%B", "-z", "--fixed-strings", f"--grep={value}", _full(tip)]
+        done = self._git.run(*words, "--", more=self._reading)
+        for record in done.stdout.split(b"\0"):
+            oid, _, message = record.partition(b"\n")
+            if (key.lower().encode(), value.encode()) in _trailers(message):
+                return oid.decode()
+        if done.stderr or done.returncode:
+            raise self._cut_off(done, "walk the history")
+        return None
+
+    def merged(self, target: str, head: str) -> tuple[str, tuple[str, ...]]:
+        """Merge `head` into `target` and return the tree, and the paths that are in conflict.
+
+        Attributes and configuration have no say: a file is merged as text or not at all.
+        """
+        base = self.base(target, head)
+        if base in {target, head}:
+            return self._objects.tree_of(head if base == target else target), ()
+        words = ("merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", _full(target), _full(head))
+        done = self._git.run(*self._writing(), *words, more=self._reading)
+        tree, *names = done.stdout.split(b"\0")
+        if done.returncode not in {0, 1} or not re.fullmatch(rb"[0-9a-f]{40,64}", tree):
+            raise failed(done, "merge the branches")
+        paths = {name.decode(errors="backslashreplace") for name in names if name}
+        return tree.decode(), tuple(sorted(paths)) or (("",) if done.returncode else ())
+
+    def diff(self, old_tree: str, new_tree: str) -> list[Changed]:
+        """Return every path that differs between two trees, or the trees of two commits, sorted."""
+        return self._objects.diff(self._objects.tree_of(old_tree), self._objects.tree_of(new_tree))
+
+    def links(self, tree: str) -> dict[str, str]:
+        """Return every symlink of a tree, or of a commit's tree, and what it holds; other than UTF-8 as `os.fsdecode`."""
+        found = self._objects.links(self._objects.tree_of(tree))
+        return {_text(path): _text(target) for path, target in found.items()}
+
+    def read(self, ids: Iterable[str]) -> dict[str, bytes]:
+        """Return the content of blobs by id; of one that is longer than `objects.MOST` bytes, so many."""
+        found = {}
+        for oid, kind, content in self._objects.each(dict.fromkeys(ids)):
+            if kind != "blob":
+                raise ShipError(f"`{oid}` is a {kind}, not a file")
+            found[oid] = content
+        return found
+
+    def file(self, tree: str, path: str) -> bytes | None:
+        """Return the content of the file at `path` in a tree, or in a commit's tree; none if there is nothing.
+
+        Raises:
+            ShipError: Something else than an ordinary file is there.
+        """
+        *folders, name = os.fsencode(path).split(b"/")
+        oid = self._objects.tree_of(tree)
+        for folder in folders:
+            entry = self._objects.tree(oid).get(folder)
+            if entry is None or entry.mode != TREE:
+                return None
+            oid = entry.oid
+        entry = self._objects.tree(oid).get(name)
+        if entry is None:
+            return None
+        if entry.mode not in {FILE, PROGRAM}:
+            raise ShipError(f"`{path}` is no ordinary file in {tree}")
+        return self._objects.kind(entry.oid, "blob")
+
+    def commit(
+        self, tree: str, parents: Sequence[str], message: str, *, author_of: str, when: int | None = None
+    ) -> str:
+        """Write a commit and return its id; the same arguments always make the same commit.
+
+        `author_of` is the commit whose author it gets. `when` is in seconds since 1970, and by default as late as the
+        latest parent.
+        """
+        headers = [self._objects.kind(_full(parent), "commit") for parent in parents]
+        at = max((_seconds(header) for header in headers), default=0) if when is None else when
+        author = _author(self._objects.kind(_full(author_of), "commit")) or b"%s %d +0000" % (_WHO, at)
+        lines = [f"tree {self._objects.tree_of(tree)}", *(f"parent {parent}" for parent in parents)]
+        head = "\n".join(lines).encode() + b"\nauthor %s\ncommitter %s %d +0000\n\n" % (author, _WHO, at)
+        words = (*self._writing(), "hash-object", "-t", "commit", "-w", "--stdin")
+        done = self._git.run(*words, more=self._reading, stdin=head + message.strip("\n").encode() + b"\n")
+        if done.returncode:
+            raise failed(done, "write the commit")
+        return done.stdout.decode().strip()
+
+    def move(self, target: str, new: str, old: str, verify: Mapping[str, str]) -> bool:
+        """Move a branch from one commit to another, if it and the branches in `verify` are where they should be.
+
+        It is one transaction: false, and nothing has moved, if any of them is elsewhere.
+
+        Raises:
+            ShipError: They are all where they should be, and git cannot move it.
+        """
+        expected = {**verify, target: old}
+        steps = [f"verify {_ref(branch)}\0{_full(oid)}\0" for branch, oid in verify.items() if branch != target]
+        steps.append(f"update {_ref(target)}\0{_full(new)}\0{_full(old)}\0")
+        if any(self.tip(branch) != oid for branch, oid in expected.items()):
+            return False
+        name, _, rest = _WHO.decode().partition(" <")
+        who = {"GIT_COMMITTER_NAME": name, "GIT_COMMITTER_EMAIL": rest.rstrip(">")}
+        words = (*self._writing(), "update-ref", "-m", "indult: land", "--no-deref", "-z", "--stdin")
+        done = self._git.run(*words, more={**self._refs, **who}, stdin="".join(steps).encode())
+        if done.returncode == 0:
+            return True
+        if any(self.tip(branch) != oid for branch, oid in expected.items()):
+            return False
+        raise failed(done, f"move the branch `{target}`")
+
+    def export(self, tree: str, folder: str) -> None:
+        """Write every file of a tree, or of a commit's tree, into an empty folder, as its bytes are.
+
+        Raises:
+            ShipError: A name in it cannot be written safely, or not at all.
+        """
+        worktree.export(self._objects, self._objects.tree_of(tree), folder)
+
+    def worktrees(self, branch: str) -> list[str]:
+        """Return the work trees that have a branch checked out."""
+        return worktree.having(self._git, self.common, _ref(branch))
+
+    def dirty(self, worktree_: str, paths: Iterable[str]) -> tuple[str, ...]:
+        """Return those of the paths that are changed, staged or in the way in a work tree, sorted."""
+        return worktree.dirty(self._git, self.common, worktree_, paths)
+
+    def sync(self, worktree_: str, old: str, new: str) -> bool:
+        """Bring a work tree that shows the commit `old` to `new`; false, and nothing is touched, where it must not be.
+
+        That is where a file that would change is dirty, or a filter or hook is configured that would have to run.
+        """
+        return worktree.sync(self._git, self.common, worktree_, _full(old), _full(new))
+
+    @contextmanager
+    def lock(self) -> Iterator[None]:
+        """Hold the lock of this repository, so that one ship lands at a time; the kernel lets go if the process ends."""
+        path = os.path.join(self.common, LOCK)
+        try:
+            handle = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        except OSError as exc:
+            raise ShipError(f"the repository cannot be locked: {exc.strerror}: `{path}`") from exc
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(handle)
+
+    def _writing(self) -> list[str]:
+        """Return the options of a call that writes: what is written is for whom the repository is shared with."""
+        if self._shared is None:
+            words = ("config", "--get", "core.sharedRepository")
+            done = self._git.inside(f"--git-dir={self.common}", *words, more={})
+            value = done.stdout.decode(errors="replace").strip()
+            self._shared = ["-c", f"core.sharedRepository={value}"] if value else []
+        return self._shared
+
+    def _cut_off(self, done: subprocess.CompletedProcess[bytes], what: str) -> ShipError:
+        """Return the error of a walk through history that did not get to its end."""
+        if os.path.exists(os.path.join(self.common, "shallow")):
+            hint = "git fetch --unshallow"
+            return ShipError(f"git cannot {what}: the history is cut off (shallow): {told(done)}", hint=hint)
+        return failed(done, what)
+
+
+def _ref(branch: str) -> str:
+    if _NO_BRANCH.search(branch) or not branch.isprintable():
+        raise ShipError(f"`{branch}` is no name of a branch")
+    return f"refs/heads/{branch}"
+
+
+def _full(oid: str) -> str:
+    """Return a full object id; anything else could be a name that git looks up, or an option."""
+    if not re.fullmatch(r"[0-9a-f]{40}|[0-9a-f]{64}", oid):
+        raise ShipError(f"`{oid}` is no full object id")
+    return oid
+
+
+def _text(name: bytes) -> str:
+    return name.decode(errors="surrogateescape")
+
+
+def _author(commit: bytes) -> bytes | None:
+    """Return the author of a commit, if it is one that git lets another commit have."""
+    found = re.search(rb"^author ([^\n]*)$", commit.partition(b"\n\n")[0], re.MULTILINE)
+    if found is None or not _PERSON.match(found[1]):
+        return None
+    return found[1].decode(errors="backslashreplace").encode()
+
+
+def _seconds(commit: bytes) -> int:
+    found = re.search(rb"^committer [^\n]*> (\d{1,12}) [+-]\d{4}$", commit.partition(b"\n\n")[0], re.MULTILINE)
+    return int(found[1]) if found else 0
+
+
+def _trailers(message: bytes) -> set[tuple[bytes, bytes]]:
+    """Return the trailers of a message, key in lower case: its last paragraph, each with its first word and whole."""
+    found = set()
+    for line in message.rstrip().rpartition(b"\n\n")[2].splitlines():
+        key, colon, value = line.partition(b":")
+        if colon and value.strip():
+            lower = key.strip().lower()
+            found |= {(lower, value.strip()), (lower, value.split()[0])}
+    return found

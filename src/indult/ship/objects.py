@@ -1,0 +1,300 @@
+"""Objects of a repository: each read once, in full, and only believed when its content has the id that was asked for.
+
+Trees are taken apart here rather than by git, which shows a damaged or forged one as if nothing were wrong with it. One
+`git cat-file` answers everything, a batch at a time.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import subprocess
+from collections.abc import Iterable, Iterator, Mapping
+from typing import IO, TYPE_CHECKING, Final, NamedTuple
+
+from indult.decompose.changes import Changed
+from indult.errors import ShipError
+
+if TYPE_CHECKING:
+    from indult.ship.process import Git
+
+__all__ = ["FILE", "GITLINK", "LINK", "MOST", "NONE", "PROGRAM", "TREE", "Entry", "Objects"]
+
+NONE: Final = "000000"
+TREE: Final = "040000"
+FILE: Final = "100644"
+PROGRAM: Final = "100755"
+LINK: Final = "120000"
+GITLINK: Final = "160000"
+
+MOST: Final = 32 * 1024 * 1024 + 1
+"""How many bytes of a blob are kept; of a longer one these, so that whoever reads it sees that it is too long."""
+
+_LONGEST_LINK: Final = 4096
+"""How long the target of a link may be where links are looked up; no system follows a longer one."""
+
+# Requests and answers go through two pipes. So many requests fit into one whole, whatever git does meanwhile, and no
+# more are sent before they are answered; otherwise both sides could wait for each other for ever.
+_BATCH: Final = 100
+
+_MODES: Final = {b"100644": FILE, b"100755": PROGRAM, b"120000": LINK, b"160000": GITLINK, b"40000": TREE}
+
+_MOST_TREES: Final = 20_000
+"""How many trees are kept taken apart."""
+
+
+class Entry(NamedTuple):
+    """One entry of a tree: its mode as git shows it, and the id of its object."""
+
+    mode: str
+    oid: str
+
+
+Tree = dict[bytes, Entry]
+
+
+class Objects:
+    """Reads objects through one `git cat-file`; `environment` says of which git directory."""
+
+    def __init__(self, git: Git, environment: Mapping[str, str], *, algorithm: str) -> None:
+        self._git = git
+        self._environment = environment
+        self._algorithm = algorithm
+        size = hashlib.new(algorithm, usedforsecurity=False).digest_size
+        self._entry = re.compile(rb"([0-7]+) ([^\0]+)\0(.{%d})" % size, re.DOTALL)
+        self._full = re.compile(rf"[0-9a-f]{{{2 * size}}}")
+        self._size = size
+        self._process: subprocess.Popen[bytes] | None = None
+        self._trees: dict[str, Tree] = {}
+
+    def close(self) -> None:
+        """End the process that reads."""
+        process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            process.wait()
+            for pipe in (process.stdin, process.stdout):
+                if pipe is not None:
+                    try:
+                        pipe.close()
+                    except OSError:
+                        continue  # what was still to be sent goes nowhere
+
+    def each(self, ids: Iterable[str], *, most: int = MOST) -> Iterator[tuple[str, str, bytes]]:
+        """Yield id, kind and content of each object in order; of a content longer than `most` bytes, so many.
+
+        Raises:
+            ShipError: An object is missing, or is not what its id says.
+        """
+        wanted = list(ids)
+        for start in range(0, len(wanted), _BATCH):
+            batch = wanted[start : start + _BATCH]
+            yield from self._answers(batch, most)
+
+    def kind(self, oid: str, kind: str) -> bytes:
+        """Return the content of one object that must be of this kind.
+
+        Raises:
+            ShipError: It is missing, of another kind, or not what its id says.
+        """
+        ((_, found, content),) = self.each([oid])
+        if found != kind:
+            raise ShipError(f"`{oid}` is a {found}, not a {kind}")
+        return content
+
+    def has(self, oid: str) -> bool:
+        """Tell whether there is an object of this id."""
+        return self._headers([oid])[0] is not None
+
+    def tree_of(self, oid: str) -> str:
+        """Return the id of the tree of a commit, or of the tree itself."""
+        ((_, kind, content),) = self.each([oid])
+        if kind == "tree":
+            return oid
+        if kind != "commit":
+            raise ShipError(f"`{oid}` is a {kind}, neither a commit nor a tree")
+        found = re.match(rb"tree ([0-9a-f]+)\n", content)
+        if found is None:
+            raise ShipError(f"the commit {oid} names no tree")
+        return found[1].decode()
+
+    def tree(self, oid: str) -> Tree:
+        """Return the entries of a tree by name."""
+        self._load([oid])
+        return self._trees[oid]
+
+    def diff(self, old: str, new: str) -> list[Changed]:
+        """Return every path that differs between two trees, sorted; never a rename, always both sides."""
+        found: list[Changed] = []
+        pairs: list[tuple[bytes, str | None, str | None]] = [(b"", old, new)]
+        while pairs:
+            self._load(oid for _, *both in pairs for oid in both if oid is not None)
+            below: list[tuple[bytes, str | None, str | None]] = []
+            for lead, one, other in pairs:
+                self._compare(lead, self._entries(one), self._entries(other), found, below)
+            pairs = below
+        found.sort()
+        return found
+
+    def files(self, oid: str) -> Iterator[tuple[bytes, Entry]]:
+        """Yield path and entry of everything below a tree but trees, in no order."""
+        level = [(b"", oid)]
+        while level:
+            self._load(tree for _, tree in level)
+            below = []
+            for lead, tree in level:
+                for name, entry in self._trees[tree].items():
+                    if entry.mode == TREE:
+                        below.append((b"%s%s/" % (lead, name), entry.oid))
+                    else:
+                        yield lead + name, entry
+            level = below
+
+    def links(self, oid: str) -> dict[bytes, bytes]:
+        """Return every symlink below a tree with what it holds."""
+        places = {path: entry.oid for path, entry in self.files(oid) if entry.mode == LINK}
+        content = {one: text for one, _, text in self.each(set(places.values()), most=_LONGEST_LINK)}
+        return {path: content[one] for path, one in places.items()}
+
+    def _entries(self, oid: str | None) -> Tree:
+        return {} if oid is None else self._trees[oid]
+
+    def _compare(
+        self,
+        lead: bytes,
+        old: Tree,
+        new: Tree,
+        found: list[Changed],
+        below: list[tuple[bytes, str | None, str | None]],
+    ) -> None:
+        """Add what differs between two trees to `found`, and the trees in them that differ to `below`."""
+        nothing = Entry(NONE, "0" * (2 * self._size))
+        for name in old.keys() | new.keys():
+            before, after = old.get(name, nothing), new.get(name, nothing)
+            if before == after:
+                continue
+            trees = (before.oid if before.mode == TREE else None, after.oid if after.mode == TREE else None)
+            if any(trees):
+                below.append((b"%s%s/" % (lead, name), *trees))
+            before, after = (nothing if one.mode == TREE else one for one in (before, after))
+            if before != after:
+                found.append(Changed(lead + name, before.mode, after.mode, before.oid, after.oid))
+
+    def _load(self, ids: Iterable[str]) -> None:
+        """Take trees apart that were not taken apart yet."""
+        needed = set(ids)
+        if len(self._trees) + len(needed) > _MOST_TREES:
+            self._trees = {oid: self._trees[oid] for oid in needed & self._trees.keys()}
+        for oid, kind, content in self.each(needed - self._trees.keys()):
+            if kind != "tree":
+                raise ShipError(f"`{oid}` is a {kind}, not a tree")
+            self._trees[oid] = self._parse(oid, content)
+
+    def _parse(self, oid: str, content: bytes) -> Tree:
+        """Return the entries of a tree that can be read one way only."""
+        rows = self._entry.findall(content)
+        tree = {name: Entry(_MODES.get(mode) or _mode(oid, mode), raw.hex()) for mode, name, raw in rows}
+        whole = sum(len(mode) + len(name) for mode, name, _ in rows) + len(rows) * (2 + self._size)
+        if whole != len(content):
+            raise ShipError(f"the tree {oid} cannot be read")
+        if len(tree) != len(rows):
+            raise ShipError(f"the tree {oid} holds two entries of one name")
+        order = [name + b"/" if tree[name].mode == TREE else name for name in tree]
+        if order != sorted(order):
+            raise ShipError(f"the entries of the tree {oid} are not in order")
+        if any(b"/" in name for name in tree):
+            raise ShipError(f"the tree {oid} holds an entry with a slash in its name")
+        return tree
+
+    def _answers(self, batch: list[str], most: int) -> Iterator[tuple[str, str, bytes]]:
+        out = self._ask("contents", batch)
+        for done, oid in enumerate(batch):
+            try:
+                answer = self._answer(out, oid, most)
+            except BaseException:
+                self.close()  # what else it would answer is no longer wanted
+                raise
+            try:
+                yield oid, *answer
+            except GeneratorExit:
+                if done + 1 < len(batch):
+                    self.close()
+                raise
+
+    def _answer(self, out: IO[bytes], oid: str, most: int) -> tuple[str, bytes]:
+        """Read one answer and check that the content has the id that was asked for."""
+        header = self._header(out, oid)
+        if header is None:
+            hint = "fetch the whole repository: `git fetch --refetch`, `git fetch --unshallow`"
+            raise ShipError(f"the repository lacks the object {oid}", hint=hint)
+        kind, size = header
+        check = hashlib.new(self._algorithm, b"%s %d\0" % (kind.encode(), size), usedforsecurity=False)
+        content = out.read(min(size, most))
+        check.update(content)
+        left = size - len(content)
+        while left > 0:
+            part = out.read(min(left, 1 << 20))
+            if not part:
+                raise ShipError("git ended while it was read")
+            check.update(part)
+            left -= len(part)
+        if out.read(1) != b"\n" or left < 0:
+            raise ShipError("git ended while it was read")
+        if check.hexdigest() != oid:
+            raise ShipError(f"the object {oid} is damaged: its content is not that of its oid", hint="git fsck")
+        return kind, content
+
+    def _headers(self, ids: list[str]) -> list[tuple[str, int] | None]:
+        out = self._ask("info", ids)
+        return [self._header(out, oid) for oid in ids]
+
+    def _header(self, out: IO[bytes], oid: str) -> tuple[str, int] | None:
+        line = out.readline()
+        if line == b"%s missing\n" % oid.encode():
+            return None
+        found = re.fullmatch(rb"([0-9a-f]+) (\w+) (\d+)\n", line)
+        if found is None or found[1].decode() != oid:
+            raise ShipError(f"git does not tell what {oid} is: {line.decode(errors='backslashreplace').strip()}")
+        return found[2].decode(), int(found[3])
+
+    def _ask(self, command: str, ids: list[str]) -> IO[bytes]:
+        """Send requests, all of which git answers at once, and return where the answers come from."""
+        for oid in ids:
+            if not self._full.fullmatch(oid):
+                raise ShipError(f"`{oid}` is no full object id")
+        process = self._process or self._start()
+        assert process.stdin is not None
+        assert process.stdout is not None
+        try:
+            process.stdin.write("".join(f"{command} {oid}\n" for oid in ids).encode() + b"flush\n")
+            process.stdin.flush()
+        except OSError as exc:
+            self.close()
+            raise ShipError(f"git ended while it was read: {exc.strerror}") from exc
+        return process.stdout
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        command = [self._git.program, "--no-pager", "cat-file", "--batch-command", "--buffer"]
+        try:
+            self._process = subprocess.Popen(
+                command,
+                env=self._git.environment(self._environment),
+                cwd=self._git.home,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                bufsize=1 << 16,
+            )
+        except OSError as exc:
+            raise ShipError(f"git cannot be started: {exc.strerror}") from exc
+        return self._process
+
+
+def _mode(oid: str, mode: bytes) -> str:
+    """Return a mode that git itself writes no longer but reads, as git reads it."""
+    value = int(mode, 8)
+    if value >> 12 == 0o10:
+        return PROGRAM if value & 0o100 else FILE
+    if value in {0o120000, 0o160000, 0o040000}:
+        return f"{value:06o}"
+    raise ShipError(f"the tree {oid} holds an entry of the mode {mode.decode()}")
