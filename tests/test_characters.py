@@ -12,6 +12,7 @@ from indult.characters import fold, misleading
     [
         ("src/Main.PY", "src/main.py"),
         ("A\u030a/\u00c5", "\u00e5/\u00e5"),
+        ("\u03b1\u0345\u0301", "\u03ac\u03b9"),
         ("stra\u00dfe", "strasse"),
         ("\u212aey", "key"),
         (".gi\u200dt/config", ".git/config"),

@@ -70,6 +70,10 @@ def test_the_target_decides_where_a_rule_names_one() -> None:
     policy = Policy(
         rules=(rule("f", "deny", target="file:src/**"), rule("w", target="write:**"), rule("c", target="call:*"))
     )
+    beside = Policy(rules=(*policy.rules, rule("p", "ask"), rule("q", "ask", tool="y")))
+
+    assert [["f"], ["p"], ["w"], []] == ids(beside.bucket("x", "write:src/a"))
+    assert [[], ["p"], [], []] == ids(beside.bucket("x", "nonsense"))
 
     assert [["f"], [], ["w"], []] == ids(policy.bucket("x", "write:src/a"))
     assert [["f"], [], [], []] == ids(policy.bucket("x", "read:src/a"))
@@ -83,6 +87,69 @@ def test_a_target_that_is_not_known_never_approves() -> None:
     rules = tuple(rule(effect, effect, target="file:src/**") for effect in ("deny", "ask", "allow"))
 
     assert [["deny"], ["ask"], [], []] == ids(Policy(rules=rules).bucket("x"))
+
+
+def test_any_of_several_targets_meets_a_rule() -> None:
+    """A rule with a list of targets is met where one of them fits."""
+    policy = Policy(rules=(rule("d", "deny", target=("whole:**/.env*", "link:**/data", "change:**")),))
+
+    met = ["write:a/.env", "gitlink:.env", "link:data", "change:a#gitlink"]
+    assert [[["d"], [], [], []]] * 4 == [ids(policy.bucket("ship", one)) for one in met]
+    unmet = ["edit:.env", "read:.env", "write:data", "entry:a#b@1", ""]
+    assert [[[], [], [], []]] * 5 == [ids(policy.bucket("ship", one)) for one in unmet]
+    assert [True] * 4 + [False] * 5 == [policy.meets(policy.rule("d"), one) for one in (*met, *unmet)]
+
+
+def test_a_bucket_tells_whether_anything_hangs_on_a_condition() -> None:
+    """Only where no rule of a bucket has a condition, observed ones too, does everything in it get one answer."""
+    policy = Policy(
+        rules=(
+            rule("a", tool="x"),
+            rule("b", tool="y", when="args.n > 1"),
+            rule("c", tool="z", when="true", mode=Mode.OBSERVE),
+        )
+    )
+
+    assert [True, False, False, True] == [policy.bucket(tool).unconditional for tool in ("x", "y", "z", "none")]
+
+
+@pytest.mark.parametrize(
+    ("path", "guarded"),
+    [
+        ("package.json", False),
+        ("PACKAGE.json", True),
+        ("a/package.json ", True),
+        ("a/pack\u200cage.json", True),
+        ("cargo.toml", True),
+        ("Cargo.toml", False),
+        (".GitHub/workflows/ci.yml", True),
+        (".github/CI.yml", False),
+        ("vendor/PACKAGE.JSON", False),
+        ("Observed/x", False),
+        ("Free/x", False),
+        ("Links/x", False),
+        ("package.json.md", False),
+    ],
+)
+def test_a_name_that_passes_for_a_guarded_one_is_told(path: str, guarded: bool) -> None:
+    """What some disk takes for a name that a deny or an ask is about is told, unless the name meets that rule itself."""
+    policy = Policy(
+        rules=(
+            rule("d", "deny", target=("write:**/.github/**", "link:links/**")),
+            rule("k", "ask", target=("whole:**/package.json", "whole:**/Cargo.toml", "edit:vendor/**")),
+            rule("o", "deny", target="file:observed/**", mode=Mode.OBSERVE),
+            rule("z", target="file:free/**"),
+        )
+    )
+
+    assert guarded == policy.guards(path)
+
+
+def test_stars_that_an_invisible_character_parts_guard_as_two() -> None:
+    """A pattern that folds to three stars in a row still guards, and breaks nothing."""
+    policy = Policy(rules=(rule("d", "deny", target="write:a/*\u034f**"),))
+
+    assert policy.guards("A/b")
 
 
 def test_a_dynamic_word_of_a_command_never_approves() -> None:

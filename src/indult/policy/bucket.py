@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from indult.cel import fuse
-from indult.policy.patterns import target_pattern, tool_pattern
+from indult.characters import fold
+from indult.policy.dispatch import Dispatch
+from indult.policy.patterns import KINDS, Matcher, target_pattern, tool_pattern
 
 if TYPE_CHECKING:
     from indult.cel import Checked, Decide
@@ -19,6 +22,9 @@ V = TypeVar("V")
 
 _SIZE: Final = 512
 _LONGEST: Final = 200
+
+_WRITES: Final = ("write", "edit")
+"""The kinds of an ordinary file that gets new content."""
 
 Observe = Callable[
     [str, "dict[str, Any]", str, Callable[[], str], Mapping[str, object]],
@@ -143,13 +149,28 @@ class BucketCache:
     buckets are shared by all names that meet the same rules.
     """
 
-    __slots__ = ("_buckets", "_patterns", "_policy", "_targets", "_tools")
+    __slots__ = (
+        "_buckets",
+        "_cautious",
+        "_guard",
+        "_kinds",
+        "_plain",
+        "_policy",
+        "_targets",
+        "_tool_patterns",
+        "_tools",
+    )
 
     def __init__(self, policy: Policy) -> None:
         self._policy = policy
-        self._tools: Recent[str, Bucket | tuple[Rule, ...]] = Recent(_SIZE)
-        self._buckets: Recent[tuple[str, ...], Bucket] = Recent(_SIZE)
-        self._patterns = [(tool_pattern(rule.tool), rule) for rule in policy.rules]
+        self._tools: Recent[str, Bucket | int] = Recent(_SIZE)
+        self._buckets: Recent[int, Bucket] = Recent(_SIZE)
+        self._kinds: dict[str, Dispatch] = {}
+        self._guard: Dispatch | None = None
+        self._tool_patterns = [tool_pattern(rule.tool) for rule in policy.rules]
+        # Sets of rules are sums of bits, one for each place in `policy.rules`.
+        self._plain = _bits(rule.target is None for rule in policy.rules)
+        self._cautious = _bits(rule.target is not None and rule.effect != "allow" for rule in policy.rules)
         self._targets = {
             rule.id: [target_pattern(one) for one in rule.targets] for rule in policy.rules if rule.targets
         }
@@ -163,21 +184,58 @@ class BucketCache:
                 self._tools.put(tool, found)
         if isinstance(found, Bucket):
             return found
-        name = target() if callable(target) else target
-        return self._bucket(tuple(rule for rule in found if self.meets(rule, name)))
+        return self._bucket(found & (self._plain | self._met(target() if callable(target) else target)))
 
-    def _find(self, tool: str) -> Bucket | tuple[Rule, ...]:
+    def _find(self, tool: str) -> Bucket | int:
         """Return the one bucket of a tool, or its rules where the target has a say."""
-        rules = tuple(rule for matches, rule in self._patterns if matches(tool))
-        return rules if any(rule.target is not None for rule in rules) else self._bucket(rules)
+        rules = _bits(matches(tool) for matches in self._tool_patterns)
+        return self._bucket(rules) if rules == rules & self._plain else rules
 
-    def _bucket(self, rules: tuple[Rule, ...]) -> Bucket:
-        key = tuple(rule.id for rule in rules)
-        bucket = self._buckets.get(key)
+    def _bucket(self, rules: int) -> Bucket:
+        bucket = self._buckets.get(rules)
         if bucket is None:
-            bucket = Bucket(self._policy, rules)
-            self._buckets.put(key, bucket)
+            bucket = Bucket(self._policy, tuple(rule for at, rule in enumerate(self._policy.rules) if rules >> at & 1))
+            self._buckets.put(rules, bucket)
         return bucket
+
+    def _met(self, target: str | None) -> int:
+        """Return the rules with a target that this one can meet."""
+        if target is None:
+            return self._cautious
+        kind, _, name = target.partition(":")
+        dispatch = self._kinds.get(kind)
+        if dispatch is None:
+            if kind not in KINDS:
+                return 0
+            dispatch = self._kinds[kind] = self._dispatch(kind)
+        return dispatch.meets(name)
+
+    def _dispatch(self, kind: str) -> Dispatch:
+        """Return the patterns of all rules for one kind."""
+        if kind == "command":
+            others = [(bit, _cautious(rule, one)) for bit, rule, one in self._patterns(kind)]
+            return Dispatch((), others)
+        return Dispatch((bit, one.partition(":")[2]) for bit, _, one in self._patterns(kind))
+
+    def _patterns(self, *kinds: str) -> Iterator[tuple[int, Rule, str]]:
+        """Yield the patterns that are about one of these kinds, each with the bit of its rule."""
+        for at, rule in enumerate(self._policy.rules):
+            for pattern in rule.targets:
+                if not target_pattern(pattern)[0].isdisjoint(kinds):
+                    yield 1 << at, rule, pattern
+
+    def guards(self, path: str) -> bool:
+        """Tell whether a path could be taken for another one that a rule guards; see `Policy.guards`."""
+        if self._guard is None:
+            self._guard = Dispatch(
+                (bit, _folded(pattern.partition(":")[2]))
+                for bit, rule, pattern in self._patterns(*_WRITES)
+                if rule.enforced and rule.effect != "allow"
+            )
+        met = self._guard.meets(fold(path))
+        for kind in _WRITES:
+            met = met and met & ~self._met(f"{kind}:{path}")
+        return met != 0
 
     def meets(self, rule: Rule, target: str | None) -> bool:
         """Tell whether a target can meet a rule; one that is not known meets what denies or asks."""
@@ -188,3 +246,19 @@ class BucketCache:
             return cautious
         kind, _, name = target.partition(":")
         return any(kind in kinds and matches(name, cautious) for kinds, matches in self._targets[rule.id])
+
+
+def _bits(chosen: Iterable[bool]) -> int:
+    return sum(1 << at for at, yes in enumerate(chosen) if yes)
+
+
+def _cautious(rule: Rule, pattern: str) -> Matcher:
+    """Return the matcher of a pattern that counts what is not known as the effect of its rule demands."""
+    _, matches = target_pattern(pattern)
+    cautious = rule.effect != "allow"
+    return lambda name: matches(name, cautious)
+
+
+def _folded(glob: str) -> str:
+    """Return a glob as it is for names that are folded; stars that come together by it stop at nothing."""
+    return re.sub(r"\*{3,}", "**", fold(glob))

@@ -288,6 +288,15 @@ class Policy:
         cache: BucketCache = self._cache["buckets"]
         return cache.meets(rule, target)
 
+    def guards(self, path: str) -> bool:
+        """Tell whether some disk could take a path for one that a deny or an ask is about, though by its text it is not.
+
+        Path and patterns are compared as `indult.characters.fold` leaves them, for a file that is written. Rules are
+        taken whatever their tool and condition, since a name that passes for another one is nobody's honest wish.
+        """
+        cache: BucketCache = self._cache["buckets"]
+        return cache.guards(path)
+
     def to_dict(self) -> dict[str, Any]:
         """Return the resolved policy as JSON, rules in order of id, without the keys that have their default value."""
         data: dict[str, Any] = {"schema": SCHEMA, "default": self.default.value}

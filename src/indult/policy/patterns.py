@@ -137,7 +137,33 @@ def glob(text: str) -> Matcher:
     if text.startswith("**/") and "*" not in text[3:]:
         whole, tail = text[3:], text[2:]
         return lambda name: name == whole or name.endswith(tail)
-    return _automaton(text)
+    if text.startswith("**/") and text.endswith("/**") and text.count("*") == 4:
+        middle = text[2:-2]
+        return lambda name: middle in name or name.startswith(middle[1:])
+    return _one_star(text) or _automaton(text)
+
+
+def _one_star(text: str) -> Matcher | None:
+    """Return the matcher of a glob with one `*` in its last name, below a literal folder or any, or none."""
+    below = text.startswith("**/")
+    rest = text[3:] if below else text
+    folder, _, base = rest.rpartition("/")
+    if rest.count("*") != 1 or "*" not in base:
+        return None
+    folder += "/" * (folder != "")
+    head, tail = base.split("*")
+    least = len(head) + len(tail)
+
+    def matches(name: str) -> bool:
+        at = name.rfind("/") + 1
+        return (
+            len(name) - at >= least
+            and name.startswith(head, at)
+            and name.endswith(tail)
+            and (name[:at] == folder or (below and (not folder or name.endswith("/" + folder, 0, at))))
+        )
+
+    return matches
 
 
 def _automaton(text: str) -> Matcher:
