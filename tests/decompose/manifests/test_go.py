@@ -103,7 +103,7 @@ class TestSteering:
     )
     def test_what_sends_a_module_elsewhere_is_a_change(self, line: str, came: str, left: str) -> None:
         """A replacement or an exclusion names the module, and coming and going are told apart."""
-        version = f"{came.split(' ')[0]} " if came.startswith("v") else ""
+        version = f"{came.partition(' ')[0]} " if came.startswith("v") else ""
 
         assert [f"change:go.mod#{LOGZ}: {came}"] == changed(MOD, f"{MOD}\n{line}\n")
         assert [f"change:go.mod#{LOGZ}: {version}no longer {left}"] == changed(f"{MOD}\n{line}\n", MOD)
