@@ -33,9 +33,9 @@ _MODULES: Final = {
     "poetry.lock": "python_lock",
     "pdm.lock": "python_lock",
     "Cargo.toml": "cargo",
-    "Cargo.lock": "cargo",
+    "Cargo.lock": "cargo_lock",
     "go.mod": "go",
-    "go.sum": "go",
+    "go.sum": "go_sum",
     "go.work": "go",
 }
 _REQUIREMENTS: Final = re.compile(r"(requirements|constraints)[^/]*\.txt\Z")
