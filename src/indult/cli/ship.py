@@ -1,0 +1,193 @@
+"""`indult ship`: land a branch if the gate allows every change in it."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from indult.cli.edge import say
+from indult.cli.frame import db_option, emit, json_option, option, printable
+from indult.cli.judging import CODES, FACTS, read_facts
+from indult.cli.showing import paragraphs, standing_data
+from indult.errors import UsageError
+from indult.judgements import Verdict
+from indult.ledger import open_ledger
+from indult.ship.git import Repository
+from indult.ship.report import signal_subject
+from indult.ship.ship import POLICY_FILE, Judged, Landed, Refused, Ship
+from indult.ship.words import refusal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from indult.approvals import Standing
+
+__all__ = ["command"]
+
+_FAULT: Final = re.compile(r"; (?=may not change |may only change |the named exception |hand back and |and \d+ more )")
+"""Where the message of a refusal goes on to the next fault."""
+
+
+@click.command(
+    name="ship",
+    short_help="Land a branch if the gate allows every change in it.",
+    help="Land BRANCH in the branch `--into` if the gate allows every change in it, or say what stands in the way. Law "
+    "and records come from the target branch and the ledger, never from BRANCH. Ends with 2 if any change is denied, "
+    "with 4 if all that stands in the way needs a person's approval, with 1 if a check fails or a branch moved.",
+)
+@click.argument("branch")
+@click.option("--into", metavar="TARGET", required=True, help="The branch that it would land in.")
+@click.option(
+    "--signal",
+    multiple=True,
+    metavar="ID",
+    help="The signal that it answers; of several, the first with an approval counts.",
+)
+@click.option("--subject", metavar="NAME", help="Another subject whose approvals count; by default `branch:BRANCH`.")
+@click.option("--by", metavar="ACTOR", default="agent", show_default=True, help="Who ships.")
+@click.option(
+    "--repository", metavar="PATH", default=".", show_default=True, help="The repository, or a work tree of it."
+)
+@click.option(
+    "--policy-file", metavar="NAME", default=POLICY_FILE, show_default=True, help="Where the policy lies in TARGET."
+)
+@option(FACTS)
+@click.option(
+    "--dry-run", is_flag=True, help="Judge, and say what would happen; nothing lands and nothing is recorded."
+)
+@click.option(
+    "--hold", metavar="TEXT", help="If all it needs is an approval, ask for exactly this commit, saying TEXT."
+)
+@db_option
+@json_option
+def command(
+    *,
+    branch: str,
+    into: str,
+    signal: tuple[str, ...],
+    subject: str | None,
+    by: str,
+    repository: str,
+    policy_file: str,
+    facts: str | None,
+    dry_run: bool,
+    hold: str | None,
+    db: str | None,
+    as_json: bool,
+) -> int:
+    """Ship a branch, and say what came of it."""
+    if dry_run and hold is not None:
+        raise UsageError("`--hold` asks a person, and `--dry-run` records nothing", hint="one of them at a time")
+    subjects = [signal_subject(name) for name in signal] + ([] if subject is None else [subject])
+    with Repository.open(repository) as opened, open_ledger(db) as ledger:
+        ship = Ship(
+            repository=opened,
+            ledger=ledger,
+            branch=branch,
+            into=into,
+            subjects=subjects,
+            by=by,
+            policy_file=policy_file,
+        )
+        ship.facts = read_facts(ship.policy(opened.head(into)), facts)
+        if dry_run:
+            return _foresee(ship, as_json=as_json)
+        if hold is not None:
+            judged = ship.judge()
+            if not judged.allowed and judged.judgement.verdict is Verdict.ASK_USER:
+                return _held(ship, judged, hold, as_json=as_json)
+        return _tell(ship, ship.run(), as_json=as_json)
+
+
+def _tell(ship: Ship, came: Landed | Refused, *, as_json: bool) -> int:
+    """Say what came of a ship and return the exit code."""
+    if as_json:
+        emit(came.to_dict())
+    elif isinstance(came, Refused):
+        say(*map(printable, _refused_lines(came)))
+    else:
+        say(*map(printable, _landed_lines(ship, came)))
+    return _code(came)
+
+
+def _code(came: Landed | Refused) -> int:
+    """Return 0 for what landed, the verdict's code for what the gate refused, and 1 for any other refusal."""
+    if isinstance(came, Landed):
+        return 0
+    return 1 if came.verdict is None else CODES[came.verdict]
+
+
+def _foresee(ship: Ship, *, as_json: bool) -> int:
+    """Say what would come of a ship now; the checks are named and not run."""
+    judged = ship.judge()
+    if judged.empty:
+        return _tell(ship, Landed(commit=judged.onto, empty=True), as_json=as_json)
+    if not judged.allowed:
+        return _tell(ship, _refusal(judged), as_json=as_json)
+    checks = sorted(judged.policy.checks or ())
+    if as_json:
+        files, grants = list(judged.files), list(judged.judgement.grants)
+        emit({"result": "would land", "head": judged.head, "files": files, "grants": grants, "checks": checks})
+    else:
+        lines = [f"would land {judged.head} in {ship.into}: {_files(judged.files)}", *_listed(judged.files)]
+        lines += [f"would use {grant}" for grant in judged.judgement.grants]
+        lines += [f"would run the check {name} first" for name in checks]
+        say(*map(printable, lines))
+    return 0
+
+
+def _refusal(judged: Judged) -> Refused:
+    """Return what the gate would say of a branch that it does not let through, without recording it."""
+    return Refused(
+        message=refusal(judged.faults, judged.policy, judged.exception),
+        verdict=judged.judgement.verdict,
+        rules=judged.judgement.rules,
+        faults=judged.faults,
+    )
+
+
+def _held(ship: Ship, judged: Judged, text: str, *, as_json: bool) -> int:
+    """Refuse a branch, and ask a person for exactly its commit."""
+    refused = ship.refuse(judged)
+    standing = ship.hold(judged, change=text)
+    if as_json:
+        boundary = judged.gate.boundary()
+        shown: dict[str, Any] = standing_data(standing, judged.policy, paragraphs(boundary, standing, by="a person"))
+        emit({**refused.to_dict(), "held": shown})
+    else:
+        say(*map(printable, [*_refused_lines(refused, held=standing)]))
+    return CODES[Verdict.ASK_USER]
+
+
+def _landed_lines(ship: Ship, came: Landed) -> Iterator[str]:
+    if came.empty:
+        yield f"nothing to land: {ship.into} has all of {ship.branch}"
+        return
+    yield f"landed {came.commit} in {ship.into}: {_files(came.files)}"
+    yield from _listed(came.files)
+    for grant in came.grants:
+        yield f"used {grant}"
+    for worktree in came.behind:
+        yield f"not brought up to date, since changes or filters are in the way: {worktree}"
+
+
+def _refused_lines(came: Refused, held: Standing | None = None) -> Iterator[str]:
+    yield "refused"
+    for fault in _FAULT.split(came.message):
+        yield f"  {fault}"
+    if came.failed is not None:
+        yield from (f"  | {line}" for line in came.failed.output.splitlines())
+    if held is not None:
+        yield f"{held.request.id} asks for exactly this commit: indult show {held.request.id}"
+    elif came.verdict is Verdict.ASK_USER:
+        yield "to ask a person for exactly this commit: --hold TEXT"
+
+
+def _files(files: tuple[str, ...]) -> str:
+    return "1 file" if len(files) == 1 else f"{len(files)} files"
+
+
+def _listed(files: tuple[str, ...]) -> Iterator[str]:
+    return (f"  {name}" for name in files)
