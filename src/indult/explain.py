@@ -39,8 +39,8 @@ def _try(boundary: Boundary, rule: Rule, part: Part, action: Action, facts: Mapp
     if not tool_pattern(rule.tool)(part.tool):
         matched, why = False, f"`{part.tool}` is not `{rule.tool}`"
     elif rule.target is not None and not boundary.policy.meets(rule, part.target()):
-        patterns = " or ".join(f"`{pattern}`" for pattern in rule.targets)
-        matched, why = False, f"`{part.target()}` is not {patterns}"
+        several = len(rule.targets) > 1
+        matched, why = False, f"`{part.target()}` is {'none of the targets' if several else f'not `{rule.target}`'}"
     elif rule.when is None:
         matched, why = True, f"matches every `{rule.tool}`"
     else:

@@ -52,6 +52,28 @@ def test_show_tells_presets_and_modes(indult: Run, file: Path) -> None:
     assert "allow    readonly.tools (tool *, from a preset)" in ran.stdout
 
 
+def test_show_lists_targets_and_checks(indult: Run, tmp_path: Path) -> None:
+    """Several targets of a rule stand on lines of their own, one stands behind the rule, and checks are shown."""
+    file = tmp_path / "p.yaml"
+    file.write_text(
+        """
+schema: 1
+checks: {unit: [make, test]}
+rules:
+  - {id: a, effect: allow, target: "file:src/**"}
+  - {id: b, effect: allow, target: ["file:a b/**", "script:**"], tool: ship}
+""",
+        encoding="utf-8",
+    )
+
+    lines = indult("policy", "show", "--policy", str(file)).stdout.splitlines()
+
+    assert 'check    unit: ["make","test"]' in lines
+    assert "allow    a (tool *, target file:src/**)" in lines
+    at = lines.index("allow    b (tool ship)")
+    assert "         targets  file:a b/**, script:**" == lines[at + 1]
+
+
 def test_the_resolved_policy_is_a_policy_file(indult: Run, file: Path, tmp_path: Path) -> None:
     """What `--resolved` prints loads to a policy with the same digest, presets included."""
     ran = indult("policy", "show", "--policy", str(file), "--resolved")

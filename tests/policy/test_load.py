@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -185,6 +186,27 @@ def test_checks_are_commands_with_a_name() -> None:
 
     assert {"unit": ["make", "test"], "types": ["mypy", "--strict"]} == policy.checks
     assert policy == Policy.from_dict(policy.to_dict())
+
+
+def test_a_file_may_reword_the_rules_of_a_preset() -> None:
+    """Words replace the sentences of a preset's rule and nothing else of it."""
+    plain = loads_policy("schema: 1\nextends: indult/repository@1")
+    loaded = _loaded(
+        """
+schema: 1
+extends: indult/repository@1
+words:
+  repo.dependencies: {says: Leave them alone., says_opened: "Only {title}."}
+  repo.rest: {says: The rest is yours.}
+"""
+    )
+
+    changed = {"repo.dependencies": {"says": "Leave them alone.", "says_opened": "Only {title}."}}
+    changed["repo.rest"] = {"says": "The rest is yours."}
+    expected = [replace(rule, **changed.get(rule.id, {})) for rule in plain.rules]  # type: ignore[arg-type]
+    assert tuple(expected) == loaded.policy.rules
+    assert frozenset() == loaded.own
+    assert plain.digest != loaded.policy.digest
 
 
 def test_an_ask_may_open_by_a_named_dependency() -> None:

@@ -14,7 +14,7 @@ from indult import Action, Boundary, Effect, Judgement, Policy, Rule, Verdict, l
 from indult.errors import PolicyError
 from indult.policy import Mode
 from indult.policy.merge import glob_regex, merge
-from indult.policy.patterns import glob, target_pattern
+from indult.policy.patterns import glob
 
 ANN = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAINdamAGCsQq31Uv+08lkBzoO4XLz2qYjJa8CGmj3B1Ea"
 BOB = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAID1AF8PoQ4laknK3Cqc00bfrybyYLM8uxJaMwM1V8Sr0"
@@ -43,7 +43,7 @@ def varied(draw: st.DrawFn) -> Policy:
             draw(rules()),
             id=f"r{place}",
             tool=draw(st.sampled_from(["*", "a", "b", "a*", "*b", "*a*", "b*b"])),
-            target=draw(st.sampled_from([None, None, None, "call:**", "call:sha256:0*", "file:**"])),
+            target=draw(st.sampled_from([None, None, None, "call:**", ("call:sha256:0*", "call:**1"), "file:**"])),
             mode=draw(st.sampled_from([Mode.ENFORCE, Mode.ENFORCE, Mode.ENFORCE, Mode.OBSERVE])),
         )
         for place in range(draw(st.integers(0, 5)))
@@ -391,17 +391,22 @@ def test_globs_as_expressions(text: str, name: str) -> None:
         ("file:src/**", "read:src"),
         ("file:**/x", "call:x"),
         ("read:*", "write:a"),
+        ("whole:**/x", "gitlink:a/x"),
+        ("whole:**/x", "edit:a/x"),
+        ("edit:**/x", "edit:a/x"),
+        (("change:**", "whole:**/x"), "delete:x"),
+        (("change:**", "whole:**/x"), "delete:x/y"),
+        (("command:git", "write:x"), "write:x"),
+        (("file:a", "file:b"), "write:ab"),
         ("entry:**#left-pad@*", "entry:web/package.json#left-pad@1.0"),
         ("command:**", 'command:["git"]'),
         ("call:**", "call:sha256:00"),
     ],
 )
-def test_targets_as_conditions(target: str, name: str) -> None:
-    """The condition that stands for a target holds where the target matches."""
-    kinds, matches = target_pattern(target)
-    kind, _, rest = name.partition(":")
-    wanted = kind in kinds and matches(rest, False)
+def test_targets_as_conditions(target: str | tuple[str, ...], name: str) -> None:
+    """The condition that stands for a target, or for several, holds where one of them matches."""
     user = Policy(rules=(Rule(id="a", effect=Effect.ALLOW, target=target),))
+    wanted = user.meets(user.rule("a"), name)
     merged = merge(Policy(rules=(Rule(id="all", effect=Effect.ALLOW),)), {"user": user})
     decide = merged.bucket("t", name).decide
 

@@ -65,6 +65,11 @@ WORST = """
 - {schema: 1, rules: [{id: a, effect: allow, target: ["file:a", "file:a"]}]}
 - {schema: 1, rules: [{id: a, effect: allow, target: ["file:a", "read:a"]}]}
 - {schema: 1, rules: [], checks: [make]}
+- {schema: 1, extends: indult/repository@1, words: [repo.rest]}
+- {schema: 1, extends: indult/repository@1, words: {repo.rest: {}}}
+- {schema: 1, extends: indult/repository@1, words: {repo.rest: free}}
+- {schema: 1, extends: indult/repository@1, words: {repo.rest: {effect: allow}}}
+- {schema: 1, extends: indult/repository@1, words: {repo.rest: {says: ""}}}
 - {schema: 1, rules: [], checks: {}}
 - {schema: 1, rules: [], checks: {a: []}}
 - {schema: 1, rules: [], checks: {a: [""]}}

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from textwrap import wrap
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from indult.policy import Loaded, Rule
 
 __all__ = ["command"]
+
+_WIDTH: Final = 100
 
 
 @click.group(name="policy", help="Show a policy, find errors in policy files, print their schema.")
@@ -84,6 +87,8 @@ def _lines(loaded: Loaded) -> Iterator[str]:
         yield f"extends  {name}"
     for name, declared in policy.context.items():
         yield f"context  {name}: {_declared(declared)}"
+    for name, words in (policy.checks or {}).items():
+        yield printable(f"check    {name}: {canonical(words)}")
     if policy.mode is Mode.OBSERVE:
         yield "mode     observe: nothing is blocked"
     for effect in (Effect.DENY, Effect.ASK, Effect.ALLOW):
@@ -100,9 +105,12 @@ def _declared(declared: Any) -> str:
 
 
 def _rule(rule: Rule, *, own: bool) -> Iterator[str]:
-    notes = [f"tool {rule.tool}"] + [f"target {target}" for target in rule.targets]
+    notes = [f"tool {rule.tool}"] + [f"target {target}" for target in rule.targets if len(rule.targets) == 1]
     notes += ["observed only"] * (not rule.enforced) + ["from a preset"] * (not own)
     yield printable(f"{rule.effect:<8} {rule.id} ({', '.join(notes)})")
+    if len(rule.targets) > 1:
+        lines = wrap(", ".join(rule.targets), _WIDTH, break_long_words=False, break_on_hyphens=False)
+        yield from (printable(f"         {'' if at else 'targets':<8} {line}") for at, line in enumerate(lines))
     if rule.when is not None:
         yield printable("         when     " + " ".join(rule.when.split()))
     if rule.says is not None:

@@ -73,7 +73,8 @@ class _Judge:
         if not tool_pattern(rule.tool)(action.tool):
             return f"its tool is not `{rule.tool}`"
         if rule.targets and not self._meets(example.get("target")):
-            return "its target is not " + " or ".join(f"`{pattern}`" for pattern in rule.targets)
+            several = len(rule.targets) > 1
+            return "its target is none of the rule's" if several else f"its target is not `{rule.target}`"
         facts = {name: value for name, value in example.items() if name not in EXAMPLE_KEYS}
         target = example.get("target")
         _, matched, errors = self.decide(

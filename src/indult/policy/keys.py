@@ -12,7 +12,17 @@ from indult.policy.patterns import target_pattern, tool_pattern
 from indult.policy.reader import Document, Node
 from indult.policy.scalars import misleading
 
-__all__ = ["EXAMPLE_KEYS", "ONLY", "POLICY_KEYS", "RULE_KEYS", "UNAVAILABLE", "Convert", "nearest", "unavailable"]
+__all__ = [
+    "EXAMPLE_KEYS",
+    "ONLY",
+    "POLICY_KEYS",
+    "RULE_KEYS",
+    "SENTENCES",
+    "UNAVAILABLE",
+    "Convert",
+    "nearest",
+    "unavailable",
+]
 
 Convert = Callable[[Document, Node], Any]
 """Turns the node of a value into the value of the model.
@@ -271,6 +281,9 @@ ONLY: Final = {
     "approval": Effect.ASK,
 }
 """Key of a rule -> the one effect that it belongs to."""
+
+SENTENCES: Final = ("says", "says_opened")
+"""The keys of a rule that a file may set anew for one that a preset brings."""
 
 EXAMPLE_KEYS: Final = ("tool", "args", "actor", "target")
 """What an example may hold besides the facts of the declared context."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from indult.canonical import MAX_BYTES
@@ -24,7 +25,7 @@ __all__ = ["Loaded", "find_errors", "load_policy", "loads_policy", "read_policy"
 Keys = dict[str, tuple[Node, Node]]
 """Key node and value node by the name of the key."""
 
-_LOADED_KEYS: Final = ("extends", "context", "rules")
+_LOADED_KEYS: Final = ("extends", "words", "context", "rules")
 _BEGIN: Final = "begin each rule with `- id: NAME`"
 _MISSING: Final = {
     "id": "give it a name that logs and approvals can cite: `id: NAME`",
@@ -147,6 +148,8 @@ class _Loader:
         self._read_body(document, found)
         extends = self._extend(found["extends"][1]) if "extends" in found else ()
         self._check_ids(found.get("extends"))
+        if "words" in found:
+            self._reword(found["words"][1])
         if "approvers" not in found or "approvers" in values:
             self._check_approvers(len(values.get("approvers", ())))
         env, conditions = self._check_conditions()
@@ -297,6 +300,37 @@ class _Loader:
                 names.append(name)
                 self._read_body(preset, self._keys(preset, preset.root, "policy", ("schema", "context", "rules")))
         return tuple(names)
+
+    def _reword(self, node: Node) -> None:
+        """Give rules of the presets the sentences that the file has for them; what they do stays as it is."""
+        if not node.is_map:
+            hint = "write `words: {RULE: {says: TEXT}}`"
+            self.errors.append(self.document.at(node, f"expected rules of a preset, not a {node.kind}", hint=hint))
+            return
+        entries = {entry.id: entry for entry in self.entries}
+        for name, (key, value) in self._pairs(self.document, node).items():
+            entry = entries.get(name)
+            if entry is None:
+                known = [one.id for one in self.entries if one.id and one.document is not self.document]
+                hint = keys.nearest(name, known) if known else "`extends` names the presets"
+                self.errors.append(self.document.at(key, f"no preset brings a rule `{name}`", hint=hint))
+            elif entry.document is self.document:
+                hint = "write its sentences there"
+                self.errors.append(self.document.at(key, f"the rule `{name}` stands in this file", hint=hint))
+            elif entry.rule is not None:
+                entry.rule = replace(entry.rule, **self._sentences(value, entry.rule.effect))
+
+    def _sentences(self, node: Node, effect: Effect) -> dict[str, Any]:
+        """Return the sentences that stand for one rule of a preset."""
+        if not node.is_map or not node.value:
+            known = " and ".join(f"`{name}`" for name in keys.SENTENCES)
+            self.errors.append(self.document.at(node, "expected at least one sentence of the rule", hint=known))
+            return {}
+        found = self._keys(self.document, node, "rule", keys.SENTENCES)
+        for name in [name for name in found if keys.ONLY.get(name, effect) is not effect]:
+            key, _ = found.pop(name)
+            self.errors.append(self.document.at(key, f"only {_an(keys.ONLY[name])} has `{name}`, not {_an(effect)}"))
+        return self._values(self.document, found, keys.RULE_KEYS)
 
     def _check_ids(self, extends: tuple[Node, Node] | None) -> None:
         """Refuse a second rule with the same id: with the order of rules meaningless, neither could win."""

@@ -163,7 +163,7 @@ def _term(rule: Rule) -> str | None:
         patterns = [pattern for target in rule.targets if (pattern := _target_regex(target)) is not None]
         if not patterns:
             return None
-        found.append(_any([f"target.matches({_text(pattern)})" for pattern in patterns]))
+        found.append(f"target.matches({_text(_whole('|'.join(patterns)))})")
     if rule.when is not None:
         # A comment may end it, so the bracket is closed on a line of its own.
         found.append(f"({rule.when}\n)")
@@ -191,7 +191,7 @@ def _target_regex(target: str) -> str | None:
     if kind == "command" and rest != "**":
         return None
     kinds = "|".join(GROUPS.get(kind, (kind,)))
-    return _whole(f"(?:{kinds}):{glob_regex(rest)}")
+    return f"(?:{kinds}):{glob_regex(rest)}"
 
 
 def glob_regex(text: str) -> str:
@@ -212,7 +212,7 @@ def glob_regex(text: str) -> str:
 
 
 def _whole(pattern: str) -> str:
-    return rf"(?s)\A{pattern}\z"
+    return rf"(?s)\A(?:{pattern})\z"
 
 
 def _literal(text: str) -> str:
