@@ -350,7 +350,11 @@ class Ship:
             head=judged.head,
             onto=judged.onto,
             commit=self.repository.commit(
-                judged.tree, (judged.onto, judged.head), self._message(judged), author_of=judged.head
+                judged.tree,
+                (judged.onto, judged.head),
+                self._message(judged),
+                author_of=judged.head,
+                when=int(time.time()),
             ),
             reservations=reservations(settled.drafts),
         )
