@@ -1,0 +1,354 @@
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from indult import load_policy, open_ledger
+from indult.testing.branches import Branches, git
+from indult.trust import record_trust
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.conftest import Ran, Run
+
+LAW = "schema: 1\nextends: indult/repository@1\n"
+HINT = "to ask a person for exactly this commit: --hold TEXT"
+
+MANIFEST = '{"name": "demo", "dependencies": {"libdb": "1.8.2", "other": "1.0.0"}}\n'
+BASE = {"package.json": MANIFEST, "src/app.js": "run();\n"}
+
+
+def write(path: str, content: str = "new\n") -> dict[str, Any]:
+    """Return the operation that writes a file."""
+    return {"op": "write", "path": path, "content": content}
+
+
+PLAIN = (write("src/app.js"), write("docs/a.md"))
+PATCH = (write("package.json", MANIFEST.replace("1.8.2", "1.8.3")), write("src/app.js"))
+DENIED = (write(".env"), write("vendor/other.js"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dock:
+    """A repository with a branch `fix` that is to land in `main`, and a ledger."""
+
+    folder: Path
+    branches: Branches
+    indult: Run
+
+    def __call__(self, *words: str) -> Ran:
+        """Ship the branch."""
+        return self.indult("ship", "fix", "--into", "main", *words)
+
+    def row(self, *words: str) -> dict[str, Any]:
+        """Ship the branch and return what is said of that in JSON."""
+        (found,) = self("--json", *words).json
+        return dict(found)
+
+    def approve(self, name: str) -> None:
+        """Approve a request as it is shown."""
+        (shown,) = self.indult("show", name, "--json").json
+        assert 0 == self.indult("approve", name, "--digest", shown["digest"], "--by", "max").exit_code
+
+    def named(self, *paths: str, signal: str = "s1") -> str:
+        """Have a patch of libdb approved, and return the id of its request."""
+        words = [word for path in paths for word in ("--path", path)]
+        ran = self.indult(
+            "report", "--signal", signal, "--by", "fixer", "--relaxes-constraint", "--dependency", "libdb",
+            "--version", "1.8.3", "--change", "1.8.3 resets the counter", *words,
+        )  # fmt: skip
+        name = ran.stdout.split()[0]
+        self.approve(name)
+        return name
+
+    def tip(self, branch: str = "main") -> str:
+        """Return the commit that a branch is at."""
+        return git(self.branches.folder, "rev-parse", branch).decode().strip()
+
+    def events(self) -> int:
+        """Return how many events the ledger holds."""
+        with open_ledger() as ledger:
+            return sum(1 for _ in ledger.events())
+
+
+@pytest.fixture(name="dock")
+def _dock(indult: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Return what makes a repository with these changes on its branch, and is in its folder then."""
+
+    def make(*changes: dict[str, Any], law: str = LAW, **base: str) -> Dock:
+        branches = Branches(tmp_path / "repository", {**BASE, "indult.yaml": law, **base}, changes)
+        monkeypatch.chdir(branches.folder)
+        return Dock(folder=tmp_path, branches=branches, indult=indult)
+
+    return make
+
+
+class TestLanding:
+    def test_says_what_landed(self, dock: Any) -> None:
+        """A branch of plain changes lands: commit, target and sorted files are printed, and the work tree shows it."""
+        ship = dock(*PLAIN)
+        ran = ship()
+
+        assert (0, "") == (ran.exit_code, ran.stderr)
+        assert [f"landed {ship.tip()} in main: 2 files", "  docs/a.md", "  src/app.js"] == ran.stdout.splitlines()
+        assert "new\n" == (ship.branches.folder / "docs" / "a.md").read_text(encoding="utf-8")
+
+    def test_says_it_in_json(self, dock: Any) -> None:
+        """With `--json` one line holds all of it."""
+        ship = dock(write("docs/a.md"))
+        row = ship.row()
+
+        assert {"result": "landed", "commit": ship.tip(), "files": ["docs/a.md"], "grants": [], "behind": []} == row
+
+    def test_nothing_to_land(self, dock: Any) -> None:
+        """A branch that the target has already is no error."""
+        ship = dock(write("docs/a.md"))
+        assert "1 file\n" in ship().stdout
+        landed = ship.tip()
+        ran = ship()
+
+        assert (0, "nothing to land: main has all of fix\n") == (ran.exit_code, ran.stdout)
+        assert (0, landed) == (ship("--dry-run").exit_code, ship.tip())
+        assert "empty" == ship.row()["result"]
+
+    def test_a_named_exception_is_used_up(self, dock: Any) -> None:
+        """What a person approved for the signal lands once; the commit names the grant, and the ship prints it."""
+        ship = dock(*PATCH)
+        name = ship.named("package.json")
+        (grant,) = ship.indult("grants", "--json").json
+        ran = ship("--signal", "s1")
+        message = git(ship.branches.folder, "log", "-1", "--format=%B", "main").decode()
+
+        assert (0, [f"used {grant['id']}"]) == (ran.exit_code, ran.stdout.splitlines()[-1:])
+        assert f"\nIndult-Grant: {grant['id']} {grant['at']}\n" in message
+        assert "spent" == ship.indult("show", name, "--json").json[0]["state"]
+
+    def test_another_subject(self, dock: Any) -> None:
+        """`--subject` names whose approvals count, also behind signals that have none."""
+        ship = dock(*PATCH)
+        ship.named("package.json")
+
+        assert [4, 4, 0] == [
+            ship(*words).exit_code
+            for words in ((), ("--subject", "signal:s2"), ("--signal", "s2", "--subject", "signal:s1"))
+        ]
+
+    def test_from_elsewhere(self, dock: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """`--repository` names the repository, and `--policy-file` where the policy lies in the target."""
+        ship = dock(write("docs/a.md"), law="schema: 2\n", **{"ci/law.yaml": LAW})
+        monkeypatch.chdir(tmp_path)
+
+        assert 0 == ship("--repository", "repository", "--policy-file", "ci/law.yaml").exit_code
+
+
+class TestRefusing:
+    def test_each_fault_has_a_line(self, dock: Any) -> None:
+        """A refusal names each path with its rule; it ends with 4 where a person could open all of it."""
+        ship = dock(*PATCH, write("vendor/other.js"))
+        before = ship.tip()
+        ran = ship()
+
+        assert (4, "", before) == (ran.exit_code, ran.stderr, ship.tip())
+        assert [
+            "refused",
+            "  may only change package.json scripts, not libdb@1.8.3 [repo.dependencies]",
+            "  may not change vendor/other.js [repo.dependencies]",
+            "  hand back and name the one change that is needed: dependency_exception {dependency, version, paths, change}",
+            HINT,
+        ] == ran.stdout.splitlines()
+
+    def test_what_is_denied_counts_most(self, dock: Any) -> None:
+        """With one denied change a ship ends with 2, whatever else needs an approval."""
+        ran = dock(*DENIED)()
+
+        assert (2, True) == (ran.exit_code, "  may not change .env [repo.secrets]\n" in ran.stdout)
+        assert HINT not in ran.stdout
+
+    def test_where_an_approval_ends(self, dock: Any) -> None:
+        """Beside an approved patch nothing else opens, the refusal says what is covered, and the approval stays."""
+        ship = dock(*PATCH, write("vendor/other.js"))
+        ship.named("package.json", "patches/a.patch")
+        ran = ship("--signal", "s1")
+
+        assert (4, ["refused", "  may not change vendor/other.js [repo.dependencies]"]) == (
+            ran.exit_code,
+            ran.stdout.splitlines()[:2],
+        )
+        assert "  the named exception libdb@1.8.3 covers only package.json, patches/a.patch\n" in ran.stdout
+        assert 1 == len(ship.indult("grants", "--json").json)
+
+    def test_in_json(self, dock: Any) -> None:
+        """Each fault is a record with target, path, verdict and rules."""
+        row = dock(write(".env")).row()
+
+        assert ("refused", "DENY", ["repo.secrets"]) == (row["result"], row["verdict"], row["rules"])
+        assert [{"target": "write:.env", "path": ".env", "verdict": "DENY", "rules": ["repo.secrets"]}] == row["faults"]
+
+    def test_names_cannot_mislead(self, dock: Any) -> None:
+        """What a branch calls its files cannot move the cursor or turn a line around."""
+        assert dock(write("vendor/\x1b[2J\u202e.js"))().stdout.replace("\n", "").isprintable()
+
+    def test_the_branch_brings_no_law(self, dock: Any) -> None:
+        """The policy is that of the target: a branch that allows itself everything is refused for trying."""
+        law = 'schema: 1\nrules: [{id: all, effect: allow, target: "file:**"}]\n'
+
+        assert 2 == dock(write("indult.yaml", law), write("vendor/x.js"))().exit_code
+
+
+class TestForeseeing:
+    @pytest.mark.parametrize(("changes", "code"), [(PLAIN, 0), (DENIED, 2), (PATCH, 4)])
+    def test_leaves_no_trace(self, dock: Any, changes: tuple[dict[str, Any], ...], code: int) -> None:
+        """A dry run ends as the ship would; nothing moves, and the ledger holds what it held."""
+        ship = dock(*changes)
+        ship.named("patches/a.patch")
+        before = (ship.tip(), ship.events())
+        ran = ship("--dry-run")
+
+        assert (code, before) == (ran.exit_code, (ship.tip(), ship.events()))
+
+    def test_says_what_would_happen(self, dock: Any) -> None:
+        """It names what would land, the grants it would use and the checks that would run first."""
+        ship = dock(*PATCH, law=LAW + "checks: {unit: [make, test]}\n")
+        ship.named("package.json")
+        (grant,) = ship.indult("grants", "--json").json
+        ran = ship("--signal", "s1", "--dry-run")
+
+        assert [
+            f"would land {ship.tip('fix')} in main: 2 files",
+            "  package.json",
+            "  src/app.js",
+            f"would use {grant['id']}",
+            "would run the check unit first",
+        ] == ran.stdout.splitlines()
+        assert ("would land", [grant["id"]], ["unit"]) == tuple(
+            ship.row("--signal", "s1", "--dry-run")[key] for key in ("result", "grants", "checks")
+        )
+
+    def test_says_why_it_would_be_refused(self, dock: Any) -> None:
+        """A refusal reads the same as the real one."""
+        ship = dock(*PATCH)
+
+        assert ship().stdout == ship("--dry-run").stdout
+
+
+class TestHolding:
+    def test_asks_for_exactly_the_commit(self, dock: Any) -> None:
+        """A held commit becomes a request with what is asked about on its card; approved, that commit lands."""
+        ship = dock(*PATCH, write("vendor/other.js"))
+        ran = ship("--hold", "both are needed")
+        name = ran.stdout.splitlines()[-1].split()[0]
+        shown = ship.indult("show", name).stdout
+
+        assert (4, f"{name} asks for exactly this commit: indult show {name}") == (
+            ran.exit_code,
+            ran.stdout.splitlines()[-1],
+        )
+        assert f"  opens      commit:{ship.tip('fix')}\n" in shown
+        assert "  change     both are needed\n" in shown
+        assert "  card       asked: write:vendor/other.js\n" in shown
+        ship.approve(name)
+        assert 0 == ship().exit_code
+
+    def test_not_for_the_next_commit(self, dock: Any) -> None:
+        """One more commit on the branch is another one, and was not approved."""
+        ship = dock(*PATCH)
+        ship.approve(ship.row("--hold", "it is needed")["held"]["id"])
+        ship.branches.add([write("vendor/other.js")])
+
+        assert 4 == ship().exit_code
+
+    def test_what_is_denied_is_not_asked_for(self, dock: Any) -> None:
+        """With a denied change nobody is asked."""
+        ship = dock(*DENIED)
+
+        assert (2, "") == (ship("--hold", "please").exit_code, ship.indult("requests").stdout)
+
+    def test_what_is_allowed_lands(self, dock: Any) -> None:
+        """Where nothing needs an approval there is nothing to ask."""
+        ship = dock(*PLAIN)
+
+        assert (0, "") == (ship("--hold", "please").exit_code, ship.indult("requests").stdout)
+
+    def test_no_dry_run(self, dock: Any) -> None:
+        """To ask is to record something, so it does not go with a dry run."""
+        ran = dock(*PATCH)("--hold", "please", "--dry-run")
+
+        assert (1, True) == (ran.exit_code, "`--dry-run` records nothing" in ran.stderr)
+
+
+class TestChecks:
+    @staticmethod
+    def trusted(ship: Dock) -> Dock:
+        """Trust the policy in the work tree of the target."""
+        with open_ledger() as ledger:
+            record_trust("indult.yaml", load_policy("indult.yaml"), ledger, by="max")
+        return ship
+
+    def test_a_check_that_fails(self, dock: Any) -> None:
+        """What fails a check does not land: the check, why and its output are told."""
+        ship = self.trusted(dock(*PLAIN, law=LAW + "checks: {unit: [sh, -c, 'cat docs/a.md; exit 3']}\n"))
+        before = ship.tip()
+        ran = ship()
+
+        assert (1, before) == (ran.exit_code, ship.tip())
+        assert ["refused", "  the check `unit` did not pass: ended with 3", "  | new"] == ran.stdout.splitlines()
+
+    def test_a_check_that_nobody_trusts(self, dock: Any) -> None:
+        """A policy that nobody trusts runs no program."""
+        ran = dock(*PLAIN, law=LAW + "checks: {unit: [touch, ran]}\n")()
+
+        assert (1, "") == (ran.exit_code, ran.stdout)
+        assert "`indult.yaml` of `main` names checks, and nobody trusts it as it is" in ran.stderr
+
+    def test_a_branch_that_moves_meanwhile(self, dock: Any, tmp_path: Path) -> None:
+        """What was not judged does not land: a branch that moves while its checks run is refused."""
+        move = f"git -C {tmp_path / 'repository'} update-ref refs/heads/fix refs/heads/main"
+        ship = self.trusted(dock(*PLAIN, law=LAW + f"checks: {{unit: [sh, -c, '{move}']}}\n"))
+        before = ship.tip()
+        ran = ship()
+
+        assert (1, before) == (ran.exit_code, ship.tip())
+        assert "  `fix` or `main` moved after it was judged" == ran.stdout.splitlines()[1]
+
+
+class TestErrors:
+    LAW = LAW + "context: {frozen: bool}\nrules: [{id: freeze, effect: deny, when: frozen, says: Nothing lands now.}]\n"
+
+    @pytest.mark.parametrize(
+        ("words", "code", "message"),
+        [
+            ((), 3, "the policy declares the fact `frozen`, which is not given"),
+            (("--facts", '{"frozen": 1}'), 2, ""),
+            (("--facts", '{"frozen": true, "other": 1}'), 3, "`other`"),
+            (("--facts", '{"frozen": true}'), 2, ""),
+            (("--facts", '{"frozen": false}'), 0, ""),
+        ],
+    )
+    def test_facts(self, dock: Any, words: tuple[str, ...], code: int, message: str) -> None:
+        """Facts that the target's policy declares are given, and decide."""
+        ran = dock(*PLAIN, law=self.LAW)(*words)
+
+        assert (code, True) == (ran.exit_code, message in ran.stderr)
+
+    @pytest.mark.parametrize(
+        ("words", "code", "message"),
+        [
+            (("ship", "fix", "--into", "nowhere"), 1, "there is no branch `nowhere`"),
+            (("ship", "nowhere", "--into", "main"), 1, "there is no branch `nowhere`"),
+            (("ship", "fix", "--into", "main", "--policy-file", "law.yaml"), 3, "there is no `law.yaml` in it"),
+            (("ship", "fix", "--into", "main", "--repository", os.sep), 1, ""),
+            (("ship", "fix", "--into", "main", "--signal", "a\nb"), 1, "the signal holds U+000A"),
+            (("ship", "fix"), 1, "missing option `--into`"),
+        ],
+    )
+    def test_what_is_not_there(self, dock: Any, words: tuple[str, ...], code: int, message: str) -> None:
+        """A branch, a repository or a policy that is not there is an error on standard error."""
+        ship = dock(*PLAIN)
+        ran = ship.indult(*words)
+
+        assert (code, "", True) == (ran.exit_code, ran.stdout, message in ran.stderr)
+        assert ran.stderr.startswith("error: ")
