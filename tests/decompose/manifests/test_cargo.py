@@ -166,7 +166,7 @@ class TestEntries:
         new = TOML + '"serdex@1.2.1" = "1.2.1"\n"a\\nb\\u202e" = "1.0.0"\n'
 
         assert changed(TOML, new) == [
-            "change:Cargo.toml#a\\nb\\u202e: no package name",
+            "change:Cargo.toml#a\\u000ab\\u202e: no package name",
             "change:Cargo.toml#serdex@1.2.1: no package name",
         ]
 

@@ -63,6 +63,12 @@ class TestEntries:
         """Where the lines of an older version only went, the version that is left is named."""
         assert changed(OLD + full("v1.4.1"), OTHER + full("v1.4.1")) == [f"entry:go.sum#{WIRE}@v1.4.1"]
 
+    def test_more_than_one_version_is_left(self) -> None:
+        """Where two versions are left, none of them is the one."""
+        new = OLD + full("v1.4.1")
+
+        assert changed(new + full("v1.3.0"), new) == [f"entry:go.sum#{WIRE}@none"]
+
     @pytest.mark.parametrize(
         "new",
         [
@@ -118,18 +124,18 @@ class TestRefusals:
     @pytest.mark.parametrize(
         "line",
         [
-            f"{WIRE} v1.4.0",
-            f"{WIRE} v1.4.0 h1:AAAA= more",
-            f"{WIRE}  v1.4.0 h1:AAAA=",
-            f"{WIRE}\tv1.4.0\th1:AAAA=",
-            f" {WIRE} v1.4.0 h1:AAAA=",
+            f"{WIRE} v1.4.9",
+            f"{WIRE} v1.4.9 h1:AAAA= more",
+            f"{WIRE}  v1.4.9 h1:AAAA=",
+            f"{WIRE}\tv1.4.9\th1:AAAA=",
+            f" {WIRE} v1.4.9 h1:AAAA=",
             f"{WIRE} latest h1:AAAA=",
-            f"{WIRE} v1.4.0/other h1:AAAA=",
-            f"{WIRE} v1.4.0 h2:AAAA=",
-            f"{WIRE} v1.4.0 AAAA",
-            "a#b v1.4.0 h1:AAAA=",
+            f"{WIRE} v1.4.9/other h1:AAAA=",
+            f"{WIRE} v1.4.9 h2:AAAA=",
+            f"{WIRE} v1.4.9 AAAA",
+            "a#b v1.4.9 h1:AAAA=",
             "// a comment",
-            f"{WIRE} v1.4.0 h1:AAAA=\r{LOGZ} v1.4.0 h1:AAAA=",
+            f"{WIRE} v1.4.9 h1:AAAA=\r{LOGZ} v1.4.9 h1:AAAA=",
             f"{WIRE} v1.4.0 h1:CCCC=",
         ],
     )

@@ -89,6 +89,7 @@ class TestLines:
             "go ()",
             "require { a }",
             "go 1.22\rtoolchain go1.99",
+            "go 1.22 // old\rtoolchain go1.99",
             "go 1.22\x0btoolchain",
             "go 1.22\u2028toolchain go1.99",
             "go 1.2\u200b2",

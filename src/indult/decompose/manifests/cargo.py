@@ -12,11 +12,12 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from indult.decompose.manifests.reading import pointer, read_toml, same
+from indult.decompose.manifests.names import change, field, shown
+from indult.decompose.manifests.reading import read_toml, same
 
 __all__ = ["NAME", "fields", "targets"]
 
-NAME: Final = re.compile(r"[A-Za-z0-9_-]+\Z")
+NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,200}\Z")
 """A package name that a registry takes."""
 
 # The names with `_` are older and still read.
@@ -28,8 +29,9 @@ _SECTIONS: Final = (
     "build_dependencies",
 )
 
-_NUMBER: Final = r"(?:0|[1-9][0-9]*)"
-_PLAIN: Final = re.compile(rf"=?{_NUMBER}\.{_NUMBER}\.{_NUMBER}(?:-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?\Z")
+_NUMBER: Final = r"(?:0|[1-9][0-9]{0,19})"
+_LABEL: Final = r"[0-9A-Za-z.-]{1,100}"
+_PLAIN: Final = re.compile(rf"=?{_NUMBER}\.{_NUMBER}\.{_NUMBER}(?:-{_LABEL})?(?:\+{_LABEL})?\Z")
 _SHORT: Final = re.compile(rf"{_NUMBER}(?:\.{_NUMBER})?\Z")
 
 # How deep a field is named: down to the package in `patch.REGISTRY.PACKAGE`.
@@ -64,7 +66,7 @@ def fields(path: str, before: Mapping[str, Any], after: Mapping[str, Any], keys:
         if len(here) < _DEPTH.get(here[0], _USUAL_DEPTH) and all(value and isinstance(value, dict) for value in there):
             yield from fields(path, before.get(key, {}), after.get(key, {}), here)
         else:
-            yield f"field:{path}#{pointer(*here)}"
+            yield field(path, *here)
 
 
 def _split(manifest: dict[str, Any]) -> dict[tuple[str, ...], dict[str, Any]]:
@@ -105,15 +107,15 @@ def _entry(path: str, keys: tuple[str, ...], then: Any, now: Any) -> str:
     """Return the target of one changed entry."""
     name = keys[-1]
     if not NAME.match(name):
-        return f"change:{path}#{ascii(name)[1:-1]}: no package name"
+        return change(path, name, "no package name")
     if now is None:
         return f"entry:{path}#{name}@none"
     wrong = _wrong(then, now)
     if wrong:
-        return f"change:{path}#{name}: {wrong}"
+        return change(path, name, wrong)
     if now.get("package", name) != name:
         # Its key is a name of this project's own, and the record of a dependency names the package.
-        return f"field:{path}#{pointer(*keys)}"
+        return field(path, *keys)
     return f"entry:{path}#{name}@{now['version'].removeprefix('=')}"
 
 
@@ -146,4 +148,4 @@ def _kind(version: str) -> str:
 
 
 def _listed(keys: list[str]) -> str:
-    return ", ".join(ascii(key)[1:-1] for key in keys)
+    return ", ".join(map(shown, keys))

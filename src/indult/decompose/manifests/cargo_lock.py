@@ -16,12 +16,13 @@ from typing import Any, Final, NamedTuple
 
 from indult.decompose.manifests.cargo import NAME, fields
 from indult.decompose.manifests.graph import Lock, Own, Package, attribute
+from indult.decompose.manifests.names import shown
 from indult.decompose.manifests.reading import Unreadable, read_toml, same
 
 __all__ = ["targets"]
 
 _VERSIONS: Final = frozenset({3, 4})
-_VERSION: Final = re.compile(r"[0-9A-Za-z.+-]+\Z")
+_VERSION: Final = re.compile(r"[0-9A-Za-z.+-]{1,200}\Z")
 _NEED: Final = re.compile(r"(?P<name>[^ ]+)(?: (?P<version>[^ ]+)(?: \((?P<source>[^ ()]+)\))?)?\Z")
 _CHECKSUM: Final = "checksum "
 _REGISTRIES: Final = ("registry+", "sparse+")
@@ -120,7 +121,7 @@ def _check(before: _File) -> Own:
         ]
         if "checksum" in old.record and "checksum" not in new.record:
             changed.append("checksum")
-        return f"{', '.join(ascii(key)[1:-1] for key in sorted(changed))} changed" if changed else None
+        return f"{', '.join(map(shown, sorted(changed)))} changed" if changed else None
 
     return check
 
@@ -238,5 +239,5 @@ def _find(index: Mapping[str, Mapping[str, Mapping[str, _Id]]], need: Any) -> _I
     else:
         one = sources.get("") or (next(iter(sources.values())) if len(sources) == 1 else None)
     if one is None:
-        raise Unreadable(f"`{ascii(need)[1:41]}` is needed and cannot be told")
+        raise Unreadable(f"`{shown(str(need))}` is needed and cannot be told")
     return one

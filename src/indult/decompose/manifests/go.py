@@ -11,22 +11,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Hashable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from dataclasses import field as made
 from typing import Any, Final, NamedTuple, TypeVar
 
 from indult.decompose.manifests.go_syntax import Line, lines
-from indult.decompose.manifests.reading import Unreadable, decode, pointer
+from indult.decompose.manifests.names import change, field, shown
+from indult.decompose.manifests.reading import Unreadable, decode
 
-__all__ = ["MODULE", "VERSION", "targets"]
-
-MODULE: Final = re.compile(r"[A-Za-z0-9._~-]+(?:/[A-Za-z0-9._~+-]+)*\Z")
-"""A module path, or the path of a package in one."""
+__all__ = ["VERSION", "module_path", "targets"]
 
 VERSION: Final = re.compile(
-    r"v(?:0|[1-9][0-9]*)\.(?:0|[1-9][0-9]*)\.(?:0|[1-9][0-9]*)(?:-[0-9A-Za-z.-]+)?(?:\+incompatible)?\Z"
+    r"v(?:0|[1-9][0-9]*)\.(?:0|[1-9][0-9]*)\.(?:0|[1-9][0-9]*)(?:-[0-9A-Za-z.-]{1,200})?(?:\+incompatible)?\Z"
 )
 """A version as the Go command writes it, a pseudo-version among them; `v1.2` or `latest` is none."""
 
+_MODULE: Final = re.compile(r"[A-Za-z0-9._~-]+(?:/[A-Za-z0-9._~+-]+)*\Z")
+_MAX_PATH: Final = 300
 _ALONE: Final = frozenset({"go", "toolchain"})
 _MOD: Final = frozenset({"module", "godebug", "require", "exclude", "replace", "retract", "tool", "ignore"})
 _WORK: Final = frozenset({"godebug", "use", "replace"})
@@ -53,9 +54,9 @@ class _Steered(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _File:
-    required: dict[str, _Required] = field(default_factory=dict)
-    steered: dict[_Steered, str] = field(default_factory=dict)
-    fields: dict[tuple[str, ...], tuple[str, ...]] = field(default_factory=dict)
+    required: dict[str, _Required] = made(default_factory=dict)
+    steered: dict[_Steered, str] = made(default_factory=dict)
+    fields: dict[tuple[str, ...], tuple[str, ...]] = made(default_factory=dict)
 
 
 def targets(path: str, old: bytes | None, new: bytes) -> Iterator[str]:
@@ -65,9 +66,20 @@ def targets(path: str, old: bytes | None, new: bytes) -> Iterator[str]:
     after = _read(new, blocks)
     yield from _requirements(path, before.required, after.required)
     for key in _changed(before.steered, after.steered):
-        yield f"change:{path}#{key.module}: {_says(key, after.steered.get(key))}"
+        yield change(path, key.module, _says(key, after.steered.get(key)))
     for keys in _changed(before.fields, after.fields):
-        yield f"field:{path}#{pointer(*keys)}"
+        yield field(path, *keys)
+
+
+def module_path(text: str) -> str:
+    """Return a module path that a registry can serve.
+
+    Raises:
+        Unreadable: It is none.
+    """
+    if len(text) > _MAX_PATH or not _MODULE.match(text):
+        raise Unreadable(f"`{shown(text)}` is no module path")
+    return text
 
 
 def _requirements(path: str, before: Mapping[str, _Required], after: Mapping[str, _Required]) -> Iterator[str]:
@@ -76,7 +88,7 @@ def _requirements(path: str, before: Mapping[str, _Required], after: Mapping[str
         if now is None:
             yield f"entry:{path}#{module}@none"
         elif not VERSION.match(now.version) or (then is not None and not VERSION.match(then.version)):
-            yield f"change:{path}#{module}: not from one plain version to another"
+            yield change(path, module, "not from one plain version to another")
         else:
             yield f"entry:{path}#{module}@{now.version}"
 
@@ -87,10 +99,10 @@ def _changed(before: Mapping[_Key, Any], after: Mapping[_Key, Any]) -> list[_Key
 
 
 def _says(key: _Steered, now: str | None) -> str:
-    at = f"{key.version} " if key.version else ""
+    at = f"{shown(key.version)} " if key.version else ""
     if key.verb == "exclude":
         return f"{at}no longer excluded" if now is None else f"{at}excluded"
-    return f"{at}no longer replaced" if now is None else f"{at}replaced by {now}"
+    return f"{at}no longer replaced" if now is None else f"{at}replaced by {shown(now)}"
 
 
 def _read(raw: bytes, blocks: frozenset[str]) -> _File:
@@ -115,7 +127,7 @@ def _replace(file: _File, line: Line) -> None:
     left, right = line.args[:arrow], line.args[arrow + 1 :]
     if line.args[arrow : arrow + 1] != ("=>",) or len(right) not in {1, 2} or (len(right) == 1) != _folder(right[0]):
         raise Unreadable("a `replace` that is not MODULE [VERSION] => MODULE VERSION or FOLDER")
-    _put(file.steered, _Steered(line.verb, _module(left[0]), "".join(left[1:])), " ".join(right))
+    _put(file.steered, _Steered(line.verb, module_path(left[0]), "".join(left[1:])), " ".join(right))
 
 
 def _single(file: _File, line: Line) -> None:
@@ -166,13 +178,7 @@ def _one(line: Line) -> str:
 def _two(line: Line) -> tuple[str, str]:
     if len(line.args) != 2:
         raise Unreadable(f"`{line.verb}` with {len(line.args)} arguments")
-    return _module(line.args[0]), line.args[1]
-
-
-def _module(text: str) -> str:
-    if not MODULE.match(text):
-        raise Unreadable(f"`{ascii(text)[1:41]}` is no module path")
-    return text
+    return module_path(line.args[0]), line.args[1]
 
 
 def _folder(text: str) -> bool:
@@ -183,5 +189,5 @@ def _put(kept: dict[_Key, Any], key: _Key, value: object) -> None:
     """Keep a value; of two, one reader takes the first, another the last and a third the greater."""
     if key in kept:
         named = " ".join(filter(None, key)) if isinstance(key, tuple) else str(key)
-        raise Unreadable(f"`{named}` stands twice")
+        raise Unreadable(f"`{shown(named)}` stands twice")
     kept[key] = value

@@ -12,12 +12,12 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from indult.decompose.manifests.go import MODULE, VERSION
+from indult.decompose.manifests.go import VERSION, module_path
 from indult.decompose.manifests.reading import Unreadable, decode
 
 __all__ = ["targets"]
 
-_HASH: Final = re.compile(r"h1:[A-Za-z0-9+/]+=*\Z")
+_HASH: Final = re.compile(r"h1:[A-Za-z0-9+/]{1,100}={0,2}\Z")
 _MOD: Final = "/go.mod"
 
 # By module: the hash of each version, and under `VERSION/go.mod` that of its go.mod.
@@ -72,9 +72,9 @@ def _read(raw: bytes) -> dict[str, dict[str, str]]:
         if not line.strip(" \t\r"):
             continue
         words = line.removesuffix("\r").split(" ")
-        if len(words) != 3 or not MODULE.match(words[0]) or not VERSION.match(_plain(words[1])):
+        if len(words) != 3 or not VERSION.match(_plain(words[1])):
             raise Unreadable(f"not MODULE VERSION HASH at line {number}")
-        module, version, check = words
+        module, version, check = module_path(words[0]), *words[1:]
         if not _HASH.match(check):
             raise Unreadable(f"a hash of another kind at line {number}")
         if found.setdefault(module, {}).setdefault(version, check) != check:
