@@ -430,6 +430,18 @@ class TestExplain:
 
         assert {"`shell` is not `social_action`"} == {row.why for row in tried}
 
+    def test_says_that_the_target_is_another(self) -> None:
+        """A rule for another target names it, or says that the target is none of several."""
+        law = loads_policy(
+            'schema: 1\nrules: [{id: a, effect: allow, target: "file:x"},'
+            ' {id: b, effect: allow, target: ["file:x", "change:**"]}]'
+        )
+        action = move(3)
+        one, other = explain(Boundary(policy=law), action, {})
+
+        assert f"`{action.target()}` is not `file:x`" == one.why
+        assert f"`{action.target()}` is none of the targets" == other.why
+
 
 class TestJudgement:
     def test_survives_the_ledger(self) -> None:
