@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterator
 from importlib import import_module
 from typing import Final
 
+from indult.characters import misleading
+from indult.decompose.manifests.names import shown
 from indult.decompose.manifests.reading import MAX_BYTES, Unreadable
 
 __all__ = ["Compare", "comparer"]
@@ -40,6 +42,9 @@ _MODULES: Final = {
 }
 _REQUIREMENTS: Final = re.compile(r"(requirements|constraints)[^/]*\.txt\Z")
 
+# Longest part of a target behind its path.
+_MAX_SAID: Final = 600
+
 # Whatever lies there is somebody else's code, changed as a whole.
 _FOLDERS: Final = frozenset({"vendor", "node_modules", "patches"})
 
@@ -59,13 +64,23 @@ def comparer(path: str) -> Compare | None:
 
 def _guarded(targets: Targets, path: str, old: bytes | None, new: bytes) -> tuple[str, ...]:
     """Turn whatever goes wrong in a comparison into a change that nobody can attribute."""
+    if old == new:
+        return ()
     if max(len(old or b""), len(new)) > MAX_BYTES:
         return (f"change:{path}#not readable: over {MAX_BYTES} bytes",)
     try:
-        return tuple(sorted(set(targets(path, old, new))))
+        return tuple(sorted({_exact(path, target) for target in targets(path, old, new)}))
     except Unreadable as exc:
-        return (f"change:{path}#not readable: {exc}",)
+        return (f"change:{path}#not readable: {shown(str(exc))}",)
     except (RecursionError, MemoryError):
         return (f"change:{path}#not readable: too large or nested too deep",)
     except Exception as exc:
         return (f"change:{path}#not readable: {type(exc).__name__}",)
+
+
+def _exact(path: str, target: str) -> str:
+    """Return a target that a person can read as it is; where a name of the file does not let them, a change."""
+    said = target.partition(":")[2].removeprefix(path)
+    if len(said) <= _MAX_SAID and ((said.isascii() and said.isprintable()) or not any(map(misleading, said))):
+        return target
+    return f"change:{path}#cannot be shown: {shown(said)}"
