@@ -60,20 +60,63 @@ def test_read_only_tools_are_told_by_their_first_word(tool: str, allowed: bool) 
 
 
 REPOSITORY = loads_policy("schema: 1\nextends: indult/repository@1")
-MANIFESTS = """
-package.json bun.lock package-lock.json npm-shrinkwrap.json yarn.lock pnpm-lock.yaml pyproject.toml setup.py setup.cfg
-uv.lock poetry.lock pdm.lock requirements.txt requirements-dev.txt constraints.txt constraints_ci.txt Cargo.toml
-Cargo.lock go.mod go.sum go.work
-""".split()
-OTHERS = """
-build.rs vendor/x.js node_modules/a/index.js patches/libdb@1.8.2.patch .npmrc .yarnrc .yarnrc.yml .pnpmfile.cjs
-.pnpmfile.mjs pnpm-workspace.yaml bunfig.toml uv.toml .cargo/config .cargo/config.toml bun.lockb
-""".split()
-CONTROL = """
-.gitattributes .gitmodules .github/workflows/ci.yml .github/a.md indult.yaml .claude/settings.json
-.claude/settings.local.json .claude/hooks/check.sh .codex/config.toml .git/config .github .git .claude .codex
-""".split()
-SECRETS = ".env .env.local .envrc .env.d/key data/rows.csv data/a/b".split()
+MANIFESTS = [
+    "package.json",
+    "bun.lock",
+    "package-lock.json",
+    "npm-shrinkwrap.json",
+    "yarn.lock",
+    "pnpm-lock.yaml",
+    "pyproject.toml",
+    "setup.py",
+    "setup.cfg",
+    "uv.lock",
+    "poetry.lock",
+    "pdm.lock",
+    "requirements.txt",
+    "requirements-dev.txt",
+    "constraints.txt",
+    "constraints_ci.txt",
+    "Cargo.toml",
+    "Cargo.lock",
+    "go.mod",
+    "go.sum",
+    "go.work",
+]
+OTHERS = [
+    "build.rs",
+    "vendor/x.js",
+    "node_modules/a/index.js",
+    "patches/libdb@1.8.2.patch",
+    ".npmrc",
+    ".yarnrc",
+    ".yarnrc.yml",
+    ".pnpmfile.cjs",
+    ".pnpmfile.mjs",
+    "pnpm-workspace.yaml",
+    "bunfig.toml",
+    "uv.toml",
+    ".cargo/config",
+    ".cargo/config.toml",
+    "bun.lockb",
+]
+CONTROL = [
+    ".gitattributes",
+    ".gitmodules",
+    ".github/workflows/ci.yml",
+    ".github/a.md",
+    "indult.yaml",
+    ".claude/settings.json",
+    ".claude/settings.local.json",
+    ".claude/hooks/check.sh",
+    ".codex/config.toml",
+    ".git/config",
+    ".github",
+    ".git",
+    ".claude",
+    ".codex",
+]
+SECRETS = [".env", ".env.local", ".envrc", ".env.d/key", "data/rows.csv", "data/a/b"]
 WHOLE = ("write", "delete", "mode", "link", "gitlink")
 
 
@@ -129,7 +172,7 @@ def test_parts_of_a_branch_fall_under_one_rule_each(target: str, rule: str) -> N
 
 
 @pytest.mark.parametrize(
-    "path", ["Package.json", "a/CARGO.TOML", ".GITHUB/x", "Vendor/x", ".env ", "p\u200cackage.json"]
+    "path", ["Package.json", "a/CARGO.TOML", ".GITHUB/x", "Vendor/x", "package.json ", "p\u200cackage.json"]
 )
 def test_a_name_that_passes_for_a_protected_one_is_guarded(path: str) -> None:
     """Case, composition and what cannot be seen get nobody around the preset."""
