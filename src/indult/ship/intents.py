@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from indult.ledger import Ledger
     from indult.ship.git import Repository
 
-__all__ = ["GRANT", "Intent", "landed", "recover", "reservations", "started", "undo"]
+__all__ = ["GRANT", "Intent", "bring_along", "landed", "recover", "reservations", "started", "undo"]
 
 GRANT: Final = "Indult-Grant"
 """The trailer of a landing commit that names a grant it used up, and the ledger position of its decision."""
@@ -86,11 +86,22 @@ def recover(repository: Repository, *, requests: Requests, ledger: Ledger) -> li
         tip = repository.tip(intent.into)
         has_landed = tip is not None and repository.contains(tip, intent.commit)
         if has_landed:
+            if tip == intent.commit:
+                bring_along(repository, intent)
             ledger.append(landed(intent, stream))
         else:
             undo(intent, stream, "the ship ended before it landed", requests=requests, ledger=ledger)
         found.append((intent, has_landed))
     return found
+
+
+def bring_along(repository: Repository, intent: Intent) -> tuple[str, ...]:
+    """Bring the work trees that have the target checked out to what landed; return those that had to be left behind."""
+    return tuple(
+        worktree
+        for worktree in repository.worktrees(intent.into)
+        if not repository.sync(worktree, intent.onto, intent.commit)
+    )
 
 
 def _find(ledger: Ledger, stream: str, ship: str) -> Intent:

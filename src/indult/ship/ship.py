@@ -23,7 +23,7 @@ from indult.ledger import Draft
 from indult.policy import loads_policy
 from indult.scopes import Scope
 from indult.ship.checks import Failed, run_checks
-from indult.ship.intents import GRANT, Intent, landed, recover, reservations, started, undo
+from indult.ship.intents import GRANT, Intent, bring_along, landed, recover, reservations, started, undo
 from indult.ship.report import HANDOFF
 from indult.ship.words import refusal
 from indult.trust import effective_policy, trusted
@@ -241,25 +241,19 @@ class Ship:
                 why = f"`{self.branch}` or `{self.into}` moved after it was judged"
                 undo(intent, subject, why, requests=requests, ledger=self.ledger)
                 return self._refused(judged, Refused(message=why))
+            behind = bring_along(repository, intent)
             self.ledger.append(landed(intent, subject))
-            behind = [
-                worktree
-                for worktree in repository.worktrees(self.into)
-                if not repository.sync(worktree, intent.onto, intent.commit)
-            ]
-        return Landed(commit=intent.commit, files=judged.files, grants=judged.judgement.grants, behind=tuple(behind))
+        return Landed(commit=intent.commit, files=judged.files, grants=judged.judgement.grants, behind=behind)
 
     def refuse(self, judged: Judged) -> Refused:
         """Record that the gate refused a branch, and say why; no request opens."""
-        faults = judged.faults
-        # The verdict of a ship is a deny as soon as one part is denied.
         return self._refused(
             judged,
             Refused(
-                message=refusal(faults, judged.policy, judged.exception),
+                message=refusal(judged.faults, judged.policy, judged.exception),
                 verdict=judged.judgement.verdict,
                 rules=judged.judgement.rules,
-                faults=faults,
+                faults=judged.faults,
             ),
         )
 
