@@ -21,7 +21,8 @@ from indult.decompose.manifests.reading import Unreadable, read_yaml, same
 __all__ = ["targets"]
 
 _VERSION: Final = re.compile(r"(6|9)\.[0-9]\Z")
-_PATCH: Final = re.compile(r"\(patch_hash=[0-9a-z]{1,128}\)")
+# Of the package itself; those of its peers stand further behind.
+_PATCH: Final = re.compile(r"[^(]*\(patch_hash=([^()]*)\)")
 _HASH: Final = re.compile(r"[0-9a-z]{16,128}\Z")
 _SECTIONS: Final = ("dependencies", "devDependencies", "optionalDependencies")
 _EDGES: Final = ("dependencies", "optionalDependencies")
@@ -123,7 +124,7 @@ def _importers(path: str, old: Mapping[str, Any], new: Mapping[str, Any], packag
             for name in one.keys() | other.keys():
                 if name not in other:
                     yield entry(path, name, "none")
-                elif name not in one or not same(one[name], other[name]):
+                elif name not in one or not same(_plain(one[name]), _plain(other[name])):
                     yield _want(path, name, one.get(name), other[name], packages)
 
 
@@ -147,6 +148,13 @@ def _want(path: str, name: str, old: Any, new: Any, packages: Mapping[str, Any])
     return entry(path, name, found)
 
 
+def _plain(want: Any) -> Any:
+    """Return an entry of a project without the parentheses, which follow from what else changed."""
+    if isinstance(want, dict) and isinstance(want.get("version"), str):
+        return {**want, "version": _base(want["version"])}
+    return want
+
+
 def _base(value: Any) -> str:
     """Return what stands before the parentheses."""
     return value.partition("(")[0] if isinstance(value, str) else ""
@@ -168,7 +176,8 @@ def _merge(lock: Mapping[str, Any]) -> dict[str, _Merged]:
             name, version = (base[:at], base[at + 1 :]) if at > 0 else (base, "")
             one = made.setdefault(base, _Merged(name, version))
             _add(one, part, mapping(record, "a package"))
-            one.patches.update(_PATCH.findall(key.partition("(")[1] + key.partition("(")[2]))
+            if patch := _PATCH.match(key):
+                one.patches.add(patch[1])
     return made
 
 
@@ -252,7 +261,7 @@ def _own(old: Package | None, new: Package) -> str | None:
 def _rest(old: Package | None, new: Package) -> str | None:
     was, now = (_fields(one) for one in (old, new))
     for key in sorted((was.keys() | now.keys()) - _DESCRIBES):
-        if key == "requiresBuild" and was.get(key) is not True and key in now:
+        if key == "requiresBuild" and was.get(key) is not True and now.get(key, False) is not False:
             return "runs a script when it is installed"
         if key in {"dev", "optional"} and old is None:
             continue
