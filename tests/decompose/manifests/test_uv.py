@@ -192,6 +192,7 @@ def test_another_package_at_its_version() -> None:
         ('specifier = ">=6" }', 'specifier = ">=6" },\n{ name = "evil", specifier = "==1.0" }', ["entry:L#evil@1.0"]),
         ('{ name = "httpkit" },', '{ name = "httpkit", extra = ["x"] },', ["change:L#httpkit: "]),
         ('{ name = "httpkit" },', "", ["entry:L#httpkit@none"]),
+        ('{ name = "httpkit" },', '{ name = "gone" },', ["change:L#gone: added as ", "entry:L#httpkit@none"]),
         ('version = "0.1.0"', 'version = "0.2.0"', ["field:L#/package/demo/version"]),
         (
             'virtual = "."',
@@ -235,6 +236,14 @@ def test_requirements_of_the_header() -> None:
     assert told(*UP, *through, base=base) == ["entry:L#httpkit@2.1.1"]
     assert told(('pytest", specifier = "==8.0.0"', 'pytest", specifier = "==8.0.1"'), base=base) == [
         "entry:L#pytest@8.0.1"
+    ]
+
+
+def test_a_package_that_goes_while_it_is_needed() -> None:
+    """A package that the project still needs does not go by itself."""
+    assert told((package("yamlkit", "6.0.0"), "")) == [
+        "change:L#yamlkit: no plain version on one side",
+        "entry:L#yamlkit@none",
     ]
 
 

@@ -34,8 +34,9 @@ def read(data: dict[str, Any]) -> Read:
     form = metadata.get("lock_version", "4")
     if not isinstance(form, str) or not re.match(r"[34](\.|\Z)", form):
         raise Unreadable("a lock of another version")
-    # A digest of the manifest, which is compared itself.
-    metadata.pop("content_hash", None)
+    if isinstance(metadata.get("content_hash"), str):
+        # A digest of the manifest, which is compared itself.
+        metadata["content_hash"] = ""
     apart = table(metadata, "files")
     records = tables(data, "package")
     data.pop("package", None)

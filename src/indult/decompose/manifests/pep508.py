@@ -137,7 +137,7 @@ def _same_name(path: str, old: Sequence[Entry], new: Sequence[Entry]) -> Iterato
         yield f"change:{path}#{shown((come or gone)[0].text)}: {'added' if come else 'removed'}"
     elif not new:
         yield f"entry:{path}#{name}@none"
-    elif not old and len(come) == 1 and come[0].alone:
+    elif not old and len(come) == 1 and come[0].alone and come[0].pin is not None:
         yield f"entry:{path}#{name}@{come[0].pin}"
     elif not old:
         what = "named more than once" if len(come) > 1 else f"added as `{shown(come[0].text)}`"
@@ -162,6 +162,8 @@ def _version(path: str, old: Entry, new: Entry) -> Iterator[str]:
         if new.pin is not None:
             yield f"entry:{path}#{new.name}@{new.pin}"
         yield f"change:{path}#{new.name}: hashes changed while the version stays"
+    elif old.pin is None or new.pin is None:
+        yield f"change:{path}#{new.name}: no plain version on one side"
     elif bool(old.hashes) != bool(new.hashes):
         yield f"change:{path}#{new.name}: hashes {'added' if new.hashes else 'removed'}"
     elif not _algorithms(new) <= _algorithms(old):

@@ -29,8 +29,9 @@ def read(data: dict[str, Any]) -> Read:
     form = metadata.get("lock-version", "2.0")
     if not isinstance(form, str) or not form.startswith(("1.", "2.")):
         raise Unreadable("a lock of another version")
-    # A digest of the manifest, which is compared itself.
-    metadata.pop("content-hash", None)
+    if isinstance(metadata.get("content-hash"), str):
+        # A digest of the manifest, which is compared itself.
+        metadata["content-hash"] = ""
     apart = table(metadata, "files")
     records = tables(data, "package")
     data.pop("package", None)

@@ -80,21 +80,24 @@ def _take_poetry(held: dict[str, Any]) -> list[Entry]:
         if not normal(name) or normal(name) == "python" or not values:
             continue
         if all(isinstance(one, str | dict) for one in values):
-            taken += [_poetry(name, one) for one in values]
+            taken += [_poetry(name, one, of=type(value).__name__) for one in values]
             del held[name]
     return taken
 
 
-def _poetry(name: str, value: Any) -> Entry:
-    """Return one requirement in Poetry's own form, where a bare version means exactly that version."""
+def _poetry(name: str, value: Any, *, of: str) -> Entry:
+    """Return one requirement in Poetry's own form, where a bare version means exactly that version.
+
+    `of` is the type of what it stood in: itself, or a list of several for one name.
+    """
     text = f"{name} = {value}"
     rest = {} if isinstance(value, str) else {key: one for key, one in value.items() if key != "version"}
     version = value if isinstance(value, str) else value.get("version")
-    kind: tuple[Any, ...] = (type(value).__name__, freeze(rest))
+    kind: tuple[Any, ...] = (of, type(value).__name__, freeze(rest))
     if isinstance(version, str):
         operator = "==" if version.startswith("==") else ""
         exact = version.removeprefix(operator).strip()
         if plain(exact) and exact[0].isdigit():
-            alone = isinstance(value, str)
+            alone = of == "str"
             return Entry(name=normal(name), pin=exact, kind=("poetry", operator, *kind), text=text, alone=alone)
     return Entry(name=normal(name), pin=None, kind=("poetry", freeze(version), *kind), text=text)
