@@ -329,6 +329,7 @@ class TestRefusals:
             OLD.replace('name = "logx"', "name = 1"),
             OLD.replace('name = "logx"', 'name = "logx@0.4.0"'),
             OLD.replace('"0.4.0"', '"0.4.0#x"'),
+            OLD.replace('"0.4.0"', '"none"'),
             OLD.replace(f'source = "{REGISTRY}"', 'source = ""'),
             OLD.replace(f'source = "{REGISTRY}"', "source = 1"),
             OLD.replace('"sum of logx 0.4.0"', "1"),

@@ -22,7 +22,7 @@ from indult.decompose.manifests.reading import Unreadable, read_toml, same
 __all__ = ["targets"]
 
 _VERSIONS: Final = frozenset({3, 4})
-_VERSION: Final = re.compile(r"[0-9A-Za-z.+-]{1,200}\Z")
+_VERSION: Final = re.compile(r"[0-9][0-9A-Za-z.+-]{0,199}\Z")
 _NEED: Final = re.compile(r"(?P<name>[^ ]+)(?: (?P<version>[^ ]+)(?: \((?P<source>[^ ()]+)\))?)?\Z")
 _CHECKSUM: Final = "checksum "
 _REGISTRIES: Final = ("registry+", "sparse+")
