@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from tests.decompose.manifests.asking import beside, dumps, told
+from tests.decompose.manifests.asking import beside, damages, dumps, told
 
 from indult.decompose.manifests import names
 
@@ -241,3 +241,10 @@ def test_needs_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
     """More needs than any project has are refused rather than looked up."""
     monkeypatch.setattr(names, "_MAX_NEEDS", 1)
     assert after(lambda lock: None) == ["change:bun.lock#not readable: more needs than any project has"]
+
+
+def test_no_damage_of_another_package_goes_unseen() -> None:
+    """Whatever outside of the upgraded package's own entries is lost, changed or added, it is told."""
+    for place, lock in damages(upgraded()):
+        if "libdb" not in str(place):
+            assert beside(PATH, dumps(BASE), dumps(lock)), place

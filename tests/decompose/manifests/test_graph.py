@@ -147,6 +147,13 @@ def test_needs_that_do_not_exist() -> None:
     assert told(BASE, new) == ["entry:L#libdb@1.8.3"]
 
 
+def test_needs_that_the_lock_lacks() -> None:
+    """A changed package that needs what the lock does not have leaves that to the next installation."""
+    one = Package(key="libdb", name="libdb", version="1.8.3", source="r", record=0, lacks=("a", "b"))
+    found = ["change:L#libdb: needs a, which the lock does not have", "entry:L#libdb@1.8.3"]
+    assert told(BASE, lock(one, package("other"))) == found
+
+
 def test_a_long_chain_and_a_dense_graph() -> None:
     """A chain far deeper than the stack and a graph full of ways are walked in one pass."""
     chain = [package(f"p{i}", "1.0.0", f"p{i + 1}") for i in range(50_000)]

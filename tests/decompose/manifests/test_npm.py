@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.decompose.manifests.asking import beside, dumps, told
+from tests.decompose.manifests.asking import beside, damages, dumps, told
 
 PATH = "package.json"
 BASE: dict[str, Any] = {
@@ -283,3 +283,10 @@ def test_every_fault_is_told() -> None:
         "entry:package.json#tool@2.0.1",
         "field:package.json#/workspaces",
     ]
+
+
+def test_no_damage_of_another_package_goes_unseen() -> None:
+    """Whatever outside of the upgraded package's own entries is lost, changed or added, it is told."""
+    for place, lock in damages(BASE):
+        if "libdb" not in str(place) and place[:1] != ("scripts",):
+            assert beside(PATH, dumps(BASE), dumps(lock)), place

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from tests.decompose.manifests.asking import beside, dumps, told
+from tests.decompose.manifests.asking import beside, damages, dumps, told
 
 PATH = "package-lock.json"
 HOST = "https://registry.example"
@@ -430,3 +430,10 @@ def test_a_new_lock() -> None:
         f"entry:package-lock.json#{name}" for name in ("libdb@1.8.2", "other@1.0.0", "tool@2.0.0")
     }
     assert "field:package-lock.json#/lockfileVersion" in found
+
+
+def test_no_damage_of_another_package_goes_unseen() -> None:
+    """Whatever outside of the upgraded package's own entries is lost, changed or added, it is told."""
+    for place, lock in damages(json.loads(write(upgraded(), 3))):
+        if "libdb" not in str(place):
+            assert beside(PATH, write(PLACES), dumps(lock)), place

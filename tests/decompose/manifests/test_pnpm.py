@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import yaml
-from tests.decompose.manifests.asking import beside, told
+from tests.decompose.manifests.asking import beside, damages, told
 
 PATH = "pnpm-lock.yaml"
 HASH = "ab" * 26
@@ -380,3 +380,10 @@ def test_a_place_that_is_no_registry_in_version_6() -> None:
     """A key of version 6 that is no name and version belongs to nobody."""
     new = upgrade(SIX) + "\n  github.com/evil/libdb/0123:\n    resolution: {tarball: https://evil.example/a.tgz}\n"
     assert "change:pnpm-lock.yaml#github.com/evil/libdb/0123: is no plain version" in beside(PATH, SIX, new)
+
+
+def test_no_damage_of_another_package_goes_unseen() -> None:
+    """Whatever outside of the upgraded package's own entries is lost, changed or added, it is told."""
+    for place, lock in damages(yaml.safe_load(upgrade(NINE))):
+        if "libdb" not in str(place):
+            assert beside(PATH, NINE, yaml.safe_dump(lock)), place

@@ -90,6 +90,9 @@ def _package(key: str, chain: tuple[str, ...], packages: Mapping[str, Any]) -> P
         source=_source(record, chain[-1], version),
         record=record,
         needs=tuple(needs),
+        lacks=tuple(
+            shown(need) for need in _wanted(_about(record), _NEEDS[:1]) if not any(_find(packages, chain, need))
+        ),
     )
 
 

@@ -25,7 +25,7 @@ class Package:
     """One package of a lock.
 
     `key` is where it stands in the file, `source` what kind of place it comes from (registry, host; "" if the file
-    does not say), `record` the whole of its entry and `needs` the keys of what it needs.
+    does not say), `record` the whole of its entry, `needs` the keys of what it needs and `lacks` the names of what it needs and the lock does not have.
     """
 
     key: str
@@ -34,6 +34,7 @@ class Package:
     source: str
     record: Any
     needs: tuple[str, ...] = ()
+    lacks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +84,7 @@ def _came(path: str, old: Lock, new: Lock, replaced: set[str], gone: set[str], o
         before = _before(package, old.packages.get(key), older.get(package.name, []), gone)
         wrong = {own(one, package) for one in before} if before else {own(None, package)}
         wrong -= {None}
+        wrong |= {f"needs {need}, which the lock does not have" for need in package.lacks[:1]}
         if not wrong and package.source not in {owner.source, *(one.source for one in before)}:
             wrong = {"comes from another source"}
         for what in wrong:

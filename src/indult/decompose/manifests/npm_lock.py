@@ -100,7 +100,10 @@ def _package(places: Mapping[str, Any], place: str) -> Package:
     version = version if isinstance(version, str) else ""
     wanted = (*_NEEDS, "requires") if isinstance(record.get("requires"), dict) else _NEEDS
     needs = tuple(found for need in _wanted(record, wanted) for found in _find(places, place, need))
-    return Package(key=place, name=name, version=version, source=_source(name, record), record=record, needs=needs)
+    source = _source(name, record)
+    must = ("dependencies", "requires") if "requires" in wanted else ("dependencies",)
+    lacks = tuple(shown(need) for need in _wanted(record, must) if not any(_find(places, place, need)))
+    return Package(key=place, name=name, version=version, source=source, record=record, needs=needs, lacks=lacks)
 
 
 def _source(name: str, record: Mapping[str, Any]) -> str:

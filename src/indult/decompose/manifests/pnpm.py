@@ -42,6 +42,7 @@ class _Merged:
 
     name: str
     version: str
+    parts: set[str] = field(default_factory=set)
     records: list[dict[str, Any]] = field(default_factory=list)
     patches: set[str] = field(default_factory=set)
     needs: dict[str, set[str]] = field(default_factory=dict)
@@ -182,6 +183,7 @@ def _merge(lock: Mapping[str, Any]) -> dict[str, _Merged]:
 
 
 def _add(one: _Merged, part: str, record: dict[str, Any]) -> None:
+    one.parts.add(part)
     rest = {key: value for key, value in record.items() if key not in _DERIVED}
     if part == "snapshots" and "resolution" in rest:
         raise Unreadable("a place that only some readers look at")
@@ -201,12 +203,16 @@ def _lock(lock: Mapping[str, Any], merged: Mapping[str, _Merged]) -> Lock:
         for section in _SECTIONS
         for name, want in mapping(project.get(section, {}), f"`{section}`").items()
     )
-    return Lock(packages={key: _package(key, one) for key, one in merged.items()}, roots=tuple(roots))
+    return Lock(packages={key: _package(key, one, merged) for key, one in merged.items()}, roots=tuple(roots))
 
 
-def _package(key: str, one: _Merged) -> Package:
+def _package(key: str, one: _Merged, merged: Mapping[str, _Merged]) -> Package:
     needs = tuple(found for some in one.needs.values() for found in sorted(some))
-    return Package(key=key, name=one.name, version=one.version, source=_source(one), record=one.records, needs=needs)
+    lacks = tuple(shown(need) for need in needs if need not in merged)
+    record = {"parts": sorted(one.parts), "records": one.records}
+    return Package(
+        key=key, name=one.name, version=one.version, source=_source(one), record=record, needs=needs, lacks=lacks
+    )
 
 
 def _resolution(records: list[dict[str, Any]]) -> dict[str, Any]:
@@ -246,7 +252,7 @@ def _own(old: Package | None, new: Package) -> str | None:
     """Say what is wrong with the entry of one package beside the one that it replaces."""
     if not is_name(new.name) or not is_plain(new.version):
         return "is no plain version"
-    found = _resolution(new.record)
+    found = _resolution(new.record["records"])
     if not found.keys() <= {"integrity", "tarball"}:
         return "is of another kind"
     if "tarball" in found and tarball(found["tarball"], new.name, new.version) is None:
@@ -255,7 +261,7 @@ def _own(old: Package | None, new: Package) -> str | None:
         return "resolved from another place"
     if old is not None and old.version == new.version and not same(old.record, new.record):
         return f"changed at version {new.version}"
-    return weaker(None if old is None else _resolution(old.record), found) or _rest(old, new)
+    return weaker(None if old is None else _resolution(old.record["records"]), found) or _rest(old, new)
 
 
 def _rest(old: Package | None, new: Package) -> str | None:
@@ -272,4 +278,4 @@ def _rest(old: Package | None, new: Package) -> str | None:
 
 def _fields(package: Package | None) -> dict[str, Any]:
     """Return what all records of one package say beside each other."""
-    return {key: value for record in (package.record if package else []) for key, value in record.items()}
+    return {key: value for record in (package.record["records"] if package else []) for key, value in record.items()}

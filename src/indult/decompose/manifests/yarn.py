@@ -121,7 +121,8 @@ def _lock(blocks: _Blocks, stays: set[str], *, later: bool) -> Lock:
 
     There, whatever stays could be wanted by a manifest, and so could what no other package needs.
     """
-    packages = {head: _package(head, block, blocks) for head, block in blocks.items() if not _is_project(block)}
+    names = set(map(_name, blocks))
+    packages = {head: _package(head, block, blocks, names) for head, block in blocks.items() if not _is_project(block)}
     if later:
         projects = [block for block in blocks.values() if _is_project(block)]
         return Lock(packages=packages, roots=tuple(found for one in projects for found in _find(blocks, one, SECTIONS)))
@@ -129,13 +130,19 @@ def _lock(blocks: _Blocks, stays: set[str], *, later: bool) -> Lock:
     return Lock(packages=packages, roots=tuple(head for head in packages if head in stays or head not in needed))
 
 
-def _package(head: str, block: dict[str, Any], blocks: _Blocks) -> Package:
+def _package(head: str, block: dict[str, Any], blocks: _Blocks, names: set[str]) -> Package:
     version = block.get("version")
     version = version if isinstance(version, str) else ""
     name = _name(head)
-    source = _source_later(name, version, block) if "resolution" in block else _source_classic(name, version, block)
     return Package(
-        key=head, name=name, version=version, source=source, record=block, needs=tuple(_find(blocks, block, _NEEDS))
+        key=head,
+        name=name,
+        version=version,
+        source=(_source_later if "resolution" in block else _source_classic)(name, version, block),
+        record=block,
+        needs=tuple(_find(blocks, block, _NEEDS)),
+        # A rule of the manifest may answer a need with another range.
+        lacks=tuple(shown(need) for need in block.get("dependencies", {}) if need not in names),
     )
 
 
