@@ -137,6 +137,38 @@ class TestLanding:
             for words in ((), ("--subject", "signal:s2"), ("--signal", "s2", "--subject", "signal:s1"))
         ]
 
+    def test_from_a_work_tree_of_the_branch(self, dock: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """It can be shipped from a linked work tree, and the one that has the target checked out shows it."""
+        ship = dock(write("docs/a.md"))
+        git(ship.branches.folder, "worktree", "add", "-q", str(tmp_path / "linked"), "fix")
+        monkeypatch.chdir(tmp_path / "linked")
+
+        assert 0 == ship().exit_code
+        assert (ship.branches.folder / "docs" / "a.md").exists()
+
+    def test_a_work_tree_that_stays_behind(self, dock: Any) -> None:
+        """A work tree in which a filter would have to run is left alone, and the ship says so."""
+        ship = dock(write("docs/a.md"))
+        git(ship.branches.folder, "config", "filter.x.smudge", "cat")
+        ran = ship()
+
+        assert (0, f"not brought up to date, since changes or filters are in the way: {ship.branches.folder}") == (
+            ran.exit_code,
+            ran.stdout.splitlines()[-1],
+        )
+        assert not (ship.branches.folder / "docs" / "a.md").exists()
+
+    def test_changes_in_the_way(self, dock: Any) -> None:
+        """Where the target is checked out with changes in what would land, nothing lands."""
+        ship = dock(write("docs/a.md"))
+        before = ship.tip()
+        (ship.branches.folder / "docs").mkdir()
+        (ship.branches.folder / "docs" / "a.md").write_text("mine\n", encoding="utf-8")
+        ran = ship()
+
+        assert (1, "", before) == (ran.exit_code, ran.stdout, ship.tip())
+        assert "with changes in what would land: `docs/a.md`" in ran.stderr
+
     def test_from_elsewhere(self, dock: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         """`--repository` names the repository, and `--policy-file` where the policy lies in the target."""
         ship = dock(write("docs/a.md"), law="schema: 2\n", **{"ci/law.yaml": LAW})

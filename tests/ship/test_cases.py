@@ -47,6 +47,18 @@ def test_a_refusal_of_the_gate_names_rules(results: dict[str, dict[str, Any]]) -
     ]
 
 
+@pytest.mark.parametrize(("events", "expected"), [(["approve"], "land"), (["approve", "revoke"], "refuse")])
+def test_an_approval_can_be_taken_back(tmp_path: Path, events: list[str], expected: str) -> None:
+    """A grant that was revoked before the ship opens nothing."""
+    (case,) = (row for row in ROWS if row["id"] == "ship-001")
+    handed = case["approval_timeline"][0]
+    answers = [{"event": name, "handoff": handed["handoff"], "by": "human", "at": 20} for name in events]
+    file = tmp_path / "cases.jsonl"
+    file.write_text(json.dumps({**case, "approval_timeline": [handed, *answers]}), encoding="utf-8")
+
+    assert [expected] == [row["result"] for row in run(file)]
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [

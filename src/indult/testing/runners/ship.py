@@ -17,7 +17,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
-from indult.approvals import Choice, HumanDecision, Via, request_stream
+from indult.approvals import Choice, HumanDecision, Standing, Via, request_stream
 from indult.canonical import canonical
 from indult.errors import IndultError, InputError, UnknownRequest
 from indult.gate import Gate, Requests
@@ -114,6 +114,9 @@ class _Play:
                 self.requests[name] = hand_back(_report(event), gate=gate).request.id
             case {"event": "approve" | "discuss" | "reject" as choice, "handoff": name, "by": by}:
                 self._decide(name, Choice(choice), by, event.get("comment", ""))
+            case {"event": "revoke", "handoff": name, "by": by}:
+                requests, found = self._found(name)
+                requests.revoke(found.grant.id if found.grant is not None else "g_none", by=by)
             case {"event": "restart"}:
                 self.ledger.close()
                 self._open()
@@ -126,10 +129,7 @@ class _Play:
 
     def _decide(self, name: str, choice: Choice, by: str, note: str) -> None:
         """Answer a hand-back as it stands now."""
-        if name not in self.requests:
-            raise UnknownRequest(f"there is no request for the hand-back `{name}`")
-        requests = self._requests(self.ledger, self._policy())
-        found = requests.standing(self.requests[name])
+        requests, found = self._found(name)
         decision = HumanDecision(
             id=f"d_{next(self._ids):04}",
             request=found.request.id,
@@ -142,6 +142,13 @@ class _Play:
             note=note,
         )
         requests.decide(decision)
+
+    def _found(self, name: str) -> tuple[Requests, Standing]:
+        """Return how the request of a hand-back stands now, and the requests that it is one of."""
+        if name not in self.requests:
+            raise UnknownRequest(f"there is no request for the hand-back `{name}`")
+        requests = self._requests(self.ledger, self._policy())
+        return requests, requests.standing(self.requests[name])
 
     def _refused(self) -> None:
         """Ship a branch that holds something forbidden besides, which the gate must refuse."""
