@@ -24,6 +24,7 @@ _NONE: Final = "000000"
 _FILES: Final = frozenset({"100644", "100755"})
 _LINK: Final = "120000"
 _GITLINK: Final = "160000"
+_MODES: Final = (_NONE, *sorted(_FILES), _LINK, _GITLINK)
 _PLAIN_ADDED: Final = frozenset({(_NONE, "100644"), (_NONE, _LINK), (_NONE, _GITLINK)})
 
 _BATCH: Final = 64
@@ -73,60 +74,68 @@ def parts(
     taken for one that a rule is about and that it is not. `within` is the whole that every part belongs to.
     """
     names = _Names(links, guards)
-    found = [_Told(one, names) for one in changed]
+    found = [_told(one, names) for one in changed]
     manifests = [told for told in found if told.compare is not None]
     for start in range(0, len(manifests), _BATCH):
         _take_apart(manifests[start : start + _BATCH], read)
     return tuple(
-        Part(TOOL, target.__str__, told.path, within) for told in found for target in dict.fromkeys(told.targets)
+        Part(TOOL, target.__str__, told.path, within)
+        for told in found
+        for target in (told.targets if len(told.targets) == 1 else dict.fromkeys(told.targets))
     )
 
 
-class _Told:
-    """What is told of one changed path."""
+class _Told(NamedTuple):
+    """What is told of one changed path; `compare` takes it apart further."""
 
-    __slots__ = ("changed", "compare", "path", "targets")
-
-    def __init__(self, changed: Changed, names: _Names) -> None:
-        self.changed = changed
-        self.path, faults = names.read(changed.path)
-        kinds, what = _kinds(changed)
-        self.targets = [f"{kind}:{self.path}" for kind in kinds]
-        self.targets += [f"change:{self.path}#{fault}" for fault in (*faults, *what)]
-        self.compare: Compare | None = None
-        if "write" in kinds and not faults:
-            self.compare = comparer(self.path)
-        if self.compare is not None and "#" in self.path:
-            # Behind the path of a target stands `#`: which of two it is could not be told.
-            self.targets.append(f"change:{self.path}#a manifest with `#` in its path")
-            self.compare = None
-        if self.compare is not None and changed.old_mode in _FILES:
-            self.targets[kinds.index("write")] = f"edit:{self.path}"
-        if changed.new_mode == _LINK:
-            self.targets += names.reached(self.path)
-        if names.links:
-            self.targets += self._elsewhere(kinds, names)
-
-    def _elsewhere(self, kinds: Sequence[str], names: _Names) -> Iterator[str]:
-        """Yield the same under every other name that the path has through links of the repository."""
-        others = names.others(self.path)
-        if others is None:
-            yield f"change:{self.path}#reached under too many names"
-            return
-        for other in others:
-            for kind in kinds:
-                # What changed in a manifest is told once, and what it is elsewhere is told as one file.
-                same = f"edit:{self.path}" in self.targets and _alike(self.path, other)
-                yield f"{'edit' if kind == 'write' and same else kind}:{other}"
-            for fault in names.faults(other):
-                yield f"change:{self.path}#also `{other}`: {fault}"
+    changed: Changed
+    path: str
+    targets: list[str]
+    compare: Compare | None = None
 
 
-def _kinds(changed: Changed) -> tuple[list[str], list[str]]:
-    """Return the kinds of target that a change of these modes is, and what no kind can say."""
-    old, new = changed.old_mode, changed.new_mode
-    kinds, what = [], []
-    if new in _FILES and (old not in _FILES or changed.old != changed.new):
+def _told(changed: Changed, names: _Names) -> _Told:
+    """Return what is told of one changed path, all but the entries of a manifest."""
+    path, faults = names.read(changed.path)
+    modes = (changed.old_mode, changed.new_mode)
+    kinds = _KINDS[modes]
+    compare = comparer(path) if kinds[0] == "write" and not faults else None
+    if compare is not None and "#" in path:
+        # Behind the path of a target stands `#`: which of two it is could not be told.
+        faults, compare = ("a manifest with `#` in its path",), None
+    edits = compare is not None and modes[0] in _FILES
+    if kinds[0] == "write" and changed.old == changed.new and modes[0] in _FILES:
+        # The content is the same: what there is to tell is the mode.
+        kinds, compare = kinds[1:], None
+    targets = [f"{'edit' if edits and kind == 'write' else kind}:{path}" for kind in kinds]
+    if faults:
+        targets += [f"change:{path}#{fault}" for fault in faults]
+    if kinds[-1:] == ["gitlink"]:
+        targets.append(f"change:{path}#gitlink")
+    if modes[1] == _LINK:
+        targets += names.reached(path)
+    if names.links:
+        targets += _elsewhere(path, kinds, names, edits=edits)
+    return _Told(changed, path, targets, compare)
+
+
+def _elsewhere(path: str, kinds: Sequence[str], names: _Names, *, edits: bool) -> Iterator[str]:
+    """Yield the same under every other name that a path has through links of the repository."""
+    others = names.others(path)
+    if others is None:
+        yield f"change:{path}#reached under too many names"
+        return
+    for other in others:
+        # What changed in a manifest is told once; under a name that is no manifest of the kind it is one file.
+        same = edits and _alike(path, other)
+        yield from (f"{'edit' if same and kind == 'write' else kind}:{other}" for kind in kinds)
+        yield from (f"change:{path}#also `{other}`: {fault}" for fault in names.faults(other))
+
+
+def _kinds(old: str, new: str) -> list[str]:
+    """Return the kinds of target that a change between these two modes is, `write` first and `gitlink` last."""
+    kinds = []
+    if new in _FILES:
         kinds.append("write")
     if new == _NONE:
         kinds.append("delete")
@@ -136,9 +145,10 @@ def _kinds(changed: Changed) -> tuple[list[str], list[str]]:
         kinds.append("link")
     if _GITLINK in {old, new}:
         kinds.append("gitlink")
-        what.append("gitlink")
-    what += [f"mode {mode}" for mode in sorted({old, new} - _FILES - {_NONE, _LINK, _GITLINK})]
-    return kinds, what
+    return kinds
+
+
+_KINDS: Final = {(old, new): _kinds(old, new) for old in _MODES for new in _MODES if old != new or new != _NONE}
 
 
 def _take_apart(batch: Sequence[_Told], read: Read) -> None:
@@ -149,7 +159,7 @@ def _take_apart(batch: Sequence[_Told], read: Read) -> None:
         assert told.compare is not None
         old, new = _sides(told.changed)
         assert new is not None
-        told.targets += told.compare(told.path, None if old is None else content[old], content[new])
+        told.targets.extend(told.compare(told.path, None if old is None else content[old], content[new]))
 
 
 def _sides(changed: Changed) -> tuple[str | None, str | None]:
@@ -191,15 +201,20 @@ class _Names:
             path = name.decode()
         except UnicodeDecodeError:
             return name.decode(errors="backslashreplace"), ("the name is not UTF-8",)
+        if _PLAIN.match(path) and "git" not in path.lower() and not self._guards(path):
+            return path, ()
         return path, self.faults(path)
 
     def faults(self, path: str) -> tuple[str, ...]:
         """Return why a path could be taken for another one."""
-        found = () if _PLAIN.match(path) and "git" not in path.lower() else tuple(_misread(path))
+        found = tuple(_misread(path))
         return (*found, "the name could be taken for a guarded one") if self._guards(path) else found
 
     def reached(self, link: str) -> Iterator[str]:
         """Yield what a link of the repository resolves to, and through which other ones."""
+        if link not in self.links:
+            yield f"change:{link}#link that cannot be followed"
+            return
         way = self._follow(link)
         yield from (f"link:{path}" for path in way.through)
         if way.end is None:
@@ -215,7 +230,7 @@ class _Names:
     def others(self, path: str) -> list[str] | None:
         """Return the other names that a path has through links, each used once on the way; none if they are too many."""
         found: dict[str, None] = {}
-        open_: list[tuple[str, frozenset[str]]] = [(path, frozenset())]
+        open_: list[tuple[str, frozenset[str]]] = [(path, frozenset({path}))]
         while open_:
             name, used = open_.pop()
             for lead, rest in _heads(name):

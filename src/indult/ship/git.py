@@ -221,11 +221,11 @@ class Repository:
         *folders, name = os.fsencode(path).split(b"/")
         oid = self._objects.tree_of(tree)
         for folder in folders:
-            entry = self._objects.tree(oid).get(folder)
+            entry = self._objects.entry(oid, folder)
             if entry is None or entry.mode != TREE:
                 return None
             oid = entry.oid
-        entry = self._objects.tree(oid).get(name)
+        entry = self._objects.entry(oid, name)
         if entry is None:
             return None
         if entry.mode not in {FILE, PROGRAM}:

@@ -39,6 +39,10 @@ _BATCH: Final = 100
 
 _MODES: Final = {b"100644": FILE, b"100755": PROGRAM, b"120000": LINK, b"160000": GITLINK, b"40000": TREE}
 
+# What git itself writes no longer but reads, as git reads it.
+_TREES: Final = frozenset({b"40000", b"040000"})
+_OLD_MODES: Final = {b"040000": b"40000", b"100664": b"100644", b"100600": b"100644", b"100775": b"100755"}
+
 _MOST_TREES: Final = 20_000
 """How many trees are kept taken apart."""
 
@@ -50,7 +54,10 @@ class Entry(NamedTuple):
     oid: str
 
 
-Tree = dict[bytes, Entry]
+Row = tuple[bytes, bytes, bytes]
+"""One entry as a tree holds it: mode, name, and the bytes of the id."""
+
+Tree = dict[bytes, Row]
 
 
 class Objects:
@@ -64,6 +71,7 @@ class Objects:
         self._entry = re.compile(rb"([0-7]+) ([^\0]+)\0(.{%d})" % size, re.DOTALL)
         self._full = re.compile(rf"[0-9a-f]{{{2 * size}}}")
         self._size = size
+        self._nothing = Entry(NONE, "0" * (2 * size))
         self._process: subprocess.Popen[bytes] | None = None
         self._trees: dict[str, Tree] = {}
 
@@ -118,10 +126,11 @@ class Objects:
             raise ShipError(f"the commit {oid} names no tree")
         return found[1].decode()
 
-    def tree(self, oid: str) -> Tree:
-        """Return the entries of a tree by name."""
+    def entry(self, oid: str, name: bytes) -> Entry | None:
+        """Return the entry of a tree that has this name."""
         self._load([oid])
-        return self._trees[oid]
+        row = self._trees[oid].get(name)
+        return None if row is None else _entry(row)
 
     def diff(self, old: str, new: str) -> list[Changed]:
         """Return every path that differs between two trees, sorted; never a rename, always both sides."""
@@ -143,16 +152,27 @@ class Objects:
             self._load(tree for _, tree in level)
             below = []
             for lead, tree in level:
-                for name, entry in self._trees[tree].items():
-                    if entry.mode == TREE:
-                        below.append((b"%s%s/" % (lead, name), entry.oid))
+                for mode, name, raw in self._trees[tree].values():
+                    if mode == b"40000":
+                        below.append((b"%s%s/" % (lead, name), raw.hex()))
                     else:
-                        yield lead + name, entry
+                        yield lead + name, Entry(_MODES[mode], raw.hex())
             level = below
 
     def links(self, oid: str) -> dict[bytes, bytes]:
         """Return every symlink below a tree with what it holds."""
-        places = {path: entry.oid for path, entry in self.files(oid) if entry.mode == LINK}
+        places = {}
+        level = [(b"", oid)]
+        while level:
+            self._load(tree for _, tree in level)
+            below = []
+            for lead, tree in level:
+                for mode, name, raw in self._trees[tree].values():
+                    if mode == b"40000":
+                        below.append((b"%s%s/" % (lead, name), raw.hex()))
+                    elif mode == b"120000":
+                        places[lead + name] = raw.hex()
+            level = below
         content = {one: text for one, _, text in self.each(set(places.values()), most=_LONGEST_LINK)}
         return {path: content[one] for path, one in places.items()}
 
@@ -168,17 +188,15 @@ class Objects:
         below: list[tuple[bytes, str | None, str | None]],
     ) -> None:
         """Add what differs between two trees to `found`, and the trees in them that differ to `below`."""
-        nothing = Entry(NONE, "0" * (2 * self._size))
-        for name in old.keys() | new.keys():
-            before, after = old.get(name, nothing), new.get(name, nothing)
-            if before == after:
-                continue
-            trees = (before.oid if before.mode == TREE else None, after.oid if after.mode == TREE else None)
-            if any(trees):
+        for name in {row[1] for row in {*old.values()} ^ {*new.values()}}:
+            before, after = old.get(name), new.get(name)
+            one, two = _entry(before) if before else self._nothing, _entry(after) if after else self._nothing
+            if TREE in {one.mode, two.mode}:
+                trees = (one.oid if one.mode == TREE else None, two.oid if two.mode == TREE else None)
                 below.append((b"%s%s/" % (lead, name), *trees))
-            before, after = (nothing if one.mode == TREE else one for one in (before, after))
-            if before != after:
-                found.append(Changed(lead + name, before.mode, after.mode, before.oid, after.oid))
+                one, two = (self._nothing if each.mode == TREE else each for each in (one, two))
+            if one != two:
+                found.append(Changed(lead + name, one.mode, two.mode, one.oid, two.oid))
 
     def _load(self, ids: Iterable[str]) -> None:
         """Take trees apart that were not taken apart yet."""
@@ -192,17 +210,23 @@ class Objects:
 
     def _parse(self, oid: str, content: bytes) -> Tree:
         """Return the entries of a tree that can be read one way only."""
-        rows = self._entry.findall(content)
-        tree = {name: Entry(_MODES.get(mode) or _mode(oid, mode), raw.hex()) for mode, name, raw in rows}
-        whole = sum(len(mode) + len(name) for mode, name, _ in rows) + len(rows) * (2 + self._size)
-        if whole != len(content):
+        rows: list[Row] = self._entry.findall(content)
+        modes, names = {row[0] for row in rows}, [row[1] for row in rows]
+        if sum(map(len, (row[0] for row in rows))) + sum(map(len, names)) + len(rows) * (2 + self._size) != len(
+            content
+        ):
             raise ShipError(f"the tree {oid} cannot be read")
-        if len(tree) != len(rows):
-            raise ShipError(f"the tree {oid} holds two entries of one name")
-        order = [name + b"/" if tree[name].mode == TREE else name for name in tree]
+        if not modes <= _MODES.keys():
+            rows = [(_mode(oid, mode), name, raw) for mode, name, raw in rows]
+        order = (
+            names if modes.isdisjoint(_TREES) else [name + b"/" if mode in _TREES else name for mode, name, _ in rows]
+        )
         if order != sorted(order):
             raise ShipError(f"the entries of the tree {oid} are not in order")
-        if any(b"/" in name for name in tree):
+        tree = dict(zip(names, rows, strict=True))
+        if len(tree) != len(rows):
+            raise ShipError(f"the tree {oid} holds two entries of one name")
+        if b"/" in b"".join(names):
             raise ShipError(f"the tree {oid} holds an entry with a slash in its name")
         return tree
 
@@ -290,11 +314,13 @@ class Objects:
         return self._process
 
 
-def _mode(oid: str, mode: bytes) -> str:
-    """Return a mode that git itself writes no longer but reads, as git reads it."""
-    value = int(mode, 8)
-    if value >> 12 == 0o10:
-        return PROGRAM if value & 0o100 else FILE
-    if value in {0o120000, 0o160000, 0o040000}:
-        return f"{value:06o}"
-    raise ShipError(f"the tree {oid} holds an entry of the mode {mode.decode()}")
+def _entry(row: Row) -> Entry:
+    return Entry(_MODES[row[0]], row[2].hex())
+
+
+def _mode(oid: str, mode: bytes) -> bytes:
+    """Return a mode as git writes it today."""
+    found = mode if mode in _MODES else _OLD_MODES.get(mode)
+    if found is None:
+        raise ShipError(f"the tree {oid} holds an entry of the mode {mode.decode()}")
+    return found
