@@ -114,6 +114,15 @@ def test_more_than_a_version(old: str, new: str, what: str) -> None:
     assert told(*UP, (old, new)) == [f"change:L#httpkit: {what}", "entry:L#httpkit@2.1.1"]
 
 
+@pytest.mark.parametrize("kind", ["git", "url", "file", "directory"])
+def test_no_registry(kind: str) -> None:
+    """A package that was in no version before comes from a registry."""
+    evil = package("evil", "1.0", f'[package.source]\ntype = "{kind}"\nurl = "x"')
+    found = ["change:L#evil: comes from no registry", "entry:L#evil@1.0"]
+    assert told(("[extras]", evil + "[extras]")) == found
+    assert told(("[extras]", evil + "[extras]"), base=TAIL) == found
+
+
 @pytest.mark.parametrize(
     ("old", "new", "pointer"),
     [

@@ -132,8 +132,9 @@ def test_code(old: str, new: str, expected: list[str]) -> None:
 )
 def test_two_calls(more: str) -> None:
     """Where `setup` is called twice, nothing in it is a plain version."""
-    new = (PY + more).replace("2.1.0", "2.1.1")
-    assert both("setup.py", PY + more, new) == ("change:setup.py#code of the setup script",)
+    for times in (1, 2):
+        new = (PY + more).replace("2.1.0", "2.1.1", times)
+        assert both("setup.py", PY + more, new) == ("change:setup.py#code of the setup script",)
 
 
 @pytest.mark.parametrize(

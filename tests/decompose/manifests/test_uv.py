@@ -109,6 +109,12 @@ def test_what_came_beside_it() -> None:
     assert told(*UP, *edits) == ["entry:L#evil@1", "entry:L#httpkit@2.1.1"]
 
 
+def test_what_came_from_elsewhere() -> None:
+    """A package that was in no version before comes from a registry that others come from."""
+    evil = package("evil", "1.0").replace("registry.example/simple", "evil.example/simple")
+    assert told((HEAD, HEAD + evil)) == ["change:L#evil: comes from another source", "entry:L#evil@1.0"]
+
+
 def test_what_came_through_it_from_elsewhere() -> None:
     """A package that came in through another must come from where that one does."""
     new = BASE.replace('{ name = "sockkit" }', '{ name = "newkit" }')
@@ -192,6 +198,12 @@ def test_another_package_at_its_version() -> None:
         ('specifier = ">=6" }', 'specifier = ">=6" },\n{ name = "evil", specifier = "==1.0" }', ["entry:L#evil@1.0"]),
         ('{ name = "httpkit" },', '{ name = "httpkit", extra = ["x"] },', ["change:L#httpkit: "]),
         ('{ name = "httpkit" },', "", ["entry:L#httpkit@none"]),
+        ("dependencies = [\n", 'dependencies = [\n{ name = "rich", marker = "x" },\n', ["change:L#rich: added as "]),
+        (
+            "requires-dist = [\n",
+            'requires-dist = [\n{ name = "sockkit", marker = "x", specifier = "==1.0" },\n',
+            ["change:L#sockkit: added as "],
+        ),
         ('{ name = "httpkit" },', '{ name = "gone" },', ["change:L#gone: added as ", "entry:L#httpkit@none"]),
         ('version = "0.1.0"', 'version = "0.2.0"', ["field:L#/package/demo/version"]),
         (
