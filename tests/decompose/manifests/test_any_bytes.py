@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Final
 
 import pytest
@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from indult.characters import misleading
-from indult.decompose.manifests import _MODULES, comparer
+from indult.decompose.manifests import _MODULES, _guarded, comparer
 from indult.scopes import dependency_path
 
 Bytes = bytes | None
@@ -391,6 +391,24 @@ def test_what_nobody_can_read_opens_nothing(name: str, data: st.DataObject) -> N
         if refused:
             (found,) = check(name, old, new)
             assert found.startswith(f"change:{name}#")
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ("#a\n@1.0.0", "#a\\u000a@1.0.0"),
+        ("#/a\u202eb", "#/a\\u202eb"),
+        ("#/a\u200bb", "#/a\\u200bb"),
+        ("#" + "a" * 1_000, "#" + "a" * 99 + "..."),
+    ],
+)
+def test_what_a_person_cannot_read_is_a_change(said: str, shown: str) -> None:
+    """A comparer that lets a misleading or endless name through does not get it into a target."""
+
+    def careless(path: str, old: Bytes, new: bytes) -> Iterator[str]:
+        yield f"entry:{path}{said}"
+
+    assert (f"change:go.mod#cannot be shown: {shown}",) == _guarded(careless, "go.mod", None, b"")
 
 
 REPEATED: Final[tuple[Callable[[int], bytes], ...]] = (
