@@ -123,7 +123,7 @@ class TestCard:
 
     def test_has_neither_line_without_an_exception(self) -> None:
         """A card that names nothing promises nothing, whatever its writer put there (R16)."""
-        card = {"why": "the schema is wrong", "patch": "libdb@1.8.2: all of it", "effect": {"approve": "anything goes"}}
+        card = {"why": "the schema is wrong", "patch": "libdb@1.8.2: all of it", "Effect ": "anything goes"}
 
         assert {"why": "the schema is wrong"} == hand(desk(), None, card=card).request.card
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -25,9 +24,6 @@ if TYPE_CHECKING:
     from indult.approvals import Standing
 
 __all__ = ["command"]
-
-_FAULT: Final = re.compile(r"; (?=may not change |may only change |the named exception |hand back and |and \d+ more )")
-"""Where the message of a refusal goes on to the next fault."""
 
 
 @click.command(
@@ -141,7 +137,7 @@ def _foresee(ship: Ship, *, as_json: bool) -> int:
 def _refusal(judged: Judged) -> Refused:
     """Return what the gate would say of a branch that it does not let through, without recording it."""
     return Refused(
-        message=refusal(judged.faults, judged.policy, judged.exception),
+        lines=refusal(judged.faults, judged.policy, judged.exception),
         verdict=judged.judgement.verdict,
         rules=judged.judgement.rules,
         faults=judged.faults,
@@ -175,8 +171,7 @@ def _landed_lines(ship: Ship, came: Landed) -> Iterator[str]:
 
 def _refused_lines(came: Refused, held: Standing | None = None) -> Iterator[str]:
     yield "refused"
-    for fault in _FAULT.split(came.message):
-        yield f"  {fault}"
+    yield from (f"  {line}" for line in came.lines)
     if came.failed is not None:
         yield from (f"  | {line}" for line in came.failed.output.splitlines())
     if held is not None:

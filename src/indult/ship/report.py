@@ -198,7 +198,7 @@ def _scope(report: Report, subject: str) -> Scope:
 
 def _card(report: Report, scope: Scope) -> dict[str, Any]:
     """Return what a person is shown besides the scope: with an exception, its one line and what approving it does."""
-    own = {name: value for name, value in report.card.items() if name not in {"patch", "effect"}}
+    own = {name: value for name, value in report.card.items() if _plain(name) not in {"patch", "effect"}}
     if report.exception is None:
         return own
     named = report.exception
@@ -232,4 +232,9 @@ def _text(card: Mapping[str, Any], name: str) -> str | None:
 
 def _names_exception(key: str) -> bool:
     """Tell whether a key of the evidence is one under which a named exception would be looked for."""
-    return "".join(char for char in key.casefold() if char.isalnum()) == "dependencyexception"
+    return _plain(key) == "dependencyexception"
+
+
+def _plain(key: str) -> str:
+    """Return a key without what a reader would overlook in it."""
+    return "".join(char for char in key.casefold() if char.isalnum())

@@ -105,13 +105,21 @@ class Landed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refused:
-    """A branch that did not land, and why: by the gate (`verdict` and `faults`), a check, or since something moved."""
+    """A branch that did not land, and why: by the gate (`verdict` and `faults`), a check, or since something moved.
 
-    message: str
+    `lines` say why, one reason each.
+    """
+
+    lines: tuple[str, ...]
     verdict: Verdict | None = None
     rules: tuple[str, ...] = ()
     faults: tuple[Fault, ...] = ()
     failed: Failed | None = None
+
+    @property
+    def message(self) -> str:
+        """Return why it did not land, on one line."""
+        return "; ".join(self.lines)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON form."""
@@ -159,7 +167,7 @@ class Ship:
         failed = self.check(judged)
         if failed is not None:
             why = f"the check `{failed.name}` did not pass: {failed.why}"
-            return self._refused(judged, Refused(message=why, failed=failed))
+            return self._refused(judged, Refused(lines=(why,), failed=failed))
         return self.land(judged)
 
     def judge(self) -> Judged:
@@ -240,7 +248,7 @@ class Ship:
             if not repository.move(self.into, intent.commit, intent.onto, {self.branch: intent.head}):
                 why = f"`{self.branch}` or `{self.into}` moved after it was judged"
                 undo(intent, subject, why, requests=requests, ledger=self.ledger)
-                return self._refused(judged, Refused(message=why))
+                return self._refused(judged, Refused(lines=(why,)))
             behind = bring_along(repository, intent)
             self.ledger.append(landed(intent, subject))
         return Landed(commit=intent.commit, files=judged.files, grants=judged.judgement.grants, behind=behind)
@@ -250,7 +258,7 @@ class Ship:
         return self._refused(
             judged,
             Refused(
-                message=refusal(judged.faults, judged.policy, judged.exception),
+                lines=refusal(judged.faults, judged.policy, judged.exception),
                 verdict=judged.judgement.verdict,
                 rules=judged.judgement.rules,
                 faults=judged.faults,
@@ -363,7 +371,7 @@ class Ship:
         for name in judged.judgement.grants:
             commit = self.repository.trailer(judged.onto, GRANT, name)
             if commit is not None:
-                return Refused(message=f"grant `{name}` was used already, by commit {commit} of `{self.into}`")
+                return Refused(lines=(f"grant `{name}` was used already, by commit {commit} of `{self.into}`",))
         return None
 
     def _message(self, judged: Judged) -> str:

@@ -29,8 +29,11 @@ _HOW: Final = {
 """How a file changed, where it is not simply another content."""
 
 
-def refusal(faults: Sequence[Fault], policy: Policy, scope: Scope | None = None) -> str:
-    """Return why a ship was refused; `scope` is that of the named exception in force, if there is one."""
+def refusal(faults: Sequence[Fault], policy: Policy, scope: Scope | None = None) -> tuple[str, ...]:
+    """Return why a ship was refused, a line for each path at fault and what holds for all of them last.
+
+    `scope` is that of the named exception in force, if there is one.
+    """
     by_path: dict[str, list[Fault]] = {}
     for fault in faults:
         by_path.setdefault(fault.origin or _path(fault.target), []).append(fault)
@@ -44,7 +47,7 @@ def refusal(faults: Sequence[Fault], policy: Policy, scope: Scope | None = None)
         said.append(
             "hand back and name the one change that is needed: dependency_exception {dependency, version, paths, change}"
         )
-    return "; ".join(said)
+    return tuple(said)
 
 
 def _one(path: str, faults: Sequence[Fault], scope: Scope | None) -> str:

@@ -104,7 +104,7 @@ class _Play:
                 return Landed(commit=judged.onto, empty=True)
             return ship.land(judged) if judged.allowed else ship.refuse(judged)
         except IndultError as exc:
-            return Refused(message=exc.message)
+            return Refused(lines=(exc.message,))
 
     def _play(self, event: Mapping[str, Any]) -> None:
         """Do what one event of the story says, by the call that the verb for it makes."""
