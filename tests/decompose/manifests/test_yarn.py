@@ -397,6 +397,7 @@ def test_lines_of_no_known_form(line: str) -> None:
     "block",
     [
         '"libdb@npm:1.8.2":\n  version: 1\n',
+        '"evil@npm:1, libdb@npm:1.8.2":\n  version: 1\n',
         "a@npm:1: &x {}\n",
         "a@npm:1: *x\n",
         "a@npm:1: x\n",
