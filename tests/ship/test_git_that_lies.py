@@ -220,7 +220,7 @@ SILENT: dict[str, Lie] = {
     "diff.noprefix": setting("diff.noprefix", "true"),
     "diff.ignoreSubmodules": setting("diff.ignoreSubmodules", "all"),
     "diff.orderFile": order,
-    "diff.relative": setting("diff.relative", "src"),
+    "diff.relative": setting("diff.relative", "true"),
     "log.showSignature": setting("log.showSignature", "true"),
     "log.follow": setting("log.follow", "true"),
     "gpg.program": setting("gpg.program"),

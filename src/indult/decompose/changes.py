@@ -25,6 +25,7 @@ _FILES: Final = frozenset({"100644", "100755"})
 _LINK: Final = "120000"
 _GITLINK: Final = "160000"
 _MODES: Final = (_NONE, *sorted(_FILES), _LINK, _GITLINK)
+_WRITTEN: Final = frozenset({("100644", "100644"), ("100755", "100755"), (_NONE, "100644")})
 _PLAIN_ADDED: Final = frozenset({(_NONE, "100644"), (_NONE, _LINK), (_NONE, _GITLINK)})
 
 _BATCH: Final = 64
@@ -74,15 +75,17 @@ def parts(
     taken for one that a rule is about and that it is not. `within` is the whole that every part belongs to.
     """
     names = _Names(links, guards)
-    found = [_told(one, names) for one in changed]
-    manifests = [told for told in found if told.compare is not None]
+    found = [names.ordinary(one) or _told(one, names) for one in changed]
+    manifests = [told for told in found if not isinstance(told, str) and told.compare is not None]
     for start in range(0, len(manifests), _BATCH):
         _take_apart(manifests[start : start + _BATCH], read)
-    return tuple(
-        Part(TOOL, target.__str__, told.path, within)
-        for told in found
-        for target in (told.targets if len(told.targets) == 1 else dict.fromkeys(told.targets))
-    )
+    made: list[Part] = []
+    for told in found:
+        if isinstance(told, str):
+            made.append(Part(TOOL, f"write:{told}".__str__, told, within))
+        else:
+            made += (Part(TOOL, target.__str__, told.path, within) for target in dict.fromkeys(told.targets))
+    return tuple(made)
 
 
 class _Told(NamedTuple):
@@ -195,19 +198,27 @@ class _Names:
             if way.end is not None:
                 self._to.setdefault(way.end, []).append(link)
 
+    def ordinary(self, changed: Changed) -> str | None:
+        """Return the path of a file of which there is nothing to tell but that it was written, as of nearly all files."""
+        name, old_mode, new_mode, old, new = changed
+        if (old_mode, new_mode) not in _WRITTEN or old == new or not name.isascii():
+            return None
+        path = name.decode()
+        if not _PLAIN.match(path) or "git" in path.lower() or comparer(path) is not None or self._guards(path):
+            return None
+        return None if self._to and any(lead in self._to for lead, _ in _heads(path)) else path
+
     def read(self, name: bytes) -> tuple[str, tuple[str, ...]]:
         """Return a path as it is shown, and what is wrong with it as a name."""
         try:
             path = name.decode()
         except UnicodeDecodeError:
             return name.decode(errors="backslashreplace"), ("the name is not UTF-8",)
-        if _PLAIN.match(path) and "git" not in path.lower() and not self._guards(path):
-            return path, ()
         return path, self.faults(path)
 
     def faults(self, path: str) -> tuple[str, ...]:
         """Return why a path could be taken for another one."""
-        found = tuple(_misread(path))
+        found = () if _PLAIN.match(path) and "git" not in path.lower() else tuple(_misread(path))
         return (*found, "the name could be taken for a guarded one") if self._guards(path) else found
 
     def reached(self, link: str) -> Iterator[str]:

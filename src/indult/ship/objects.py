@@ -40,7 +40,9 @@ _BATCH: Final = 100
 _MODES: Final = {b"100644": FILE, b"100755": PROGRAM, b"120000": LINK, b"160000": GITLINK, b"40000": TREE}
 
 # What git itself writes no longer but reads, as git reads it.
-_TREES: Final = frozenset({b"40000", b"040000"})
+_TREE: Final = b"40000"
+_LINK: Final = b"120000"
+_TREES: Final = frozenset({_TREE, b"040000"})
 _OLD_MODES: Final = {b"040000": b"40000", b"100664": b"100644", b"100600": b"100644", b"100775": b"100755"}
 
 _MOST_TREES: Final = 20_000
@@ -153,7 +155,7 @@ class Objects:
             below = []
             for lead, tree in level:
                 for mode, name, raw in self._trees[tree].values():
-                    if mode == b"40000":
+                    if mode == _TREE:
                         below.append((b"%s%s/" % (lead, name), raw.hex()))
                     else:
                         yield lead + name, Entry(_MODES[mode], raw.hex())
@@ -168,9 +170,9 @@ class Objects:
             below = []
             for lead, tree in level:
                 for mode, name, raw in self._trees[tree].values():
-                    if mode == b"40000":
+                    if mode == _TREE:
                         below.append((b"%s%s/" % (lead, name), raw.hex()))
-                    elif mode == b"120000":
+                    elif mode == _LINK:
                         places[lead + name] = raw.hex()
             level = below
         content = {one: text for one, _, text in self.each(set(places.values()), most=_LONGEST_LINK)}
@@ -188,15 +190,34 @@ class Objects:
         below: list[tuple[bytes, str | None, str | None]],
     ) -> None:
         """Add what differs between two trees to `found`, and the trees in them that differ to `below`."""
-        for name in {row[1] for row in {*old.values()} ^ {*new.values()}}:
-            before, after = old.get(name), new.get(name)
-            one, two = _entry(before) if before else self._nothing, _entry(after) if after else self._nothing
-            if TREE in {one.mode, two.mode}:
-                trees = (one.oid if one.mode == TREE else None, two.oid if two.mode == TREE else None)
-                below.append((b"%s%s/" % (lead, name), *trees))
-                one, two = (self._nothing if each.mode == TREE else each for each in (one, two))
-            if one != two:
-                found.append(Changed(lead + name, one.mode, two.mode, one.oid, two.oid))
+        for name, after in new.items():
+            before = old.get(name)
+            if before == after:
+                continue
+            if before is not None and before[0] != _TREE and after[0] != _TREE:
+                hexes = (before[2].hex(), after[2].hex())
+                found.append(Changed(lead + name, _MODES[before[0]], _MODES[after[0]], *hexes))
+            else:
+                self._differ(lead + name, before, after, found, below)
+        for name in old.keys() - new.keys():
+            self._differ(lead + name, old[name], None, found, below)
+
+    def _differ(
+        self,
+        path: bytes,
+        before: Row | None,
+        after: Row | None,
+        found: list[Changed],
+        below: list[tuple[bytes, str | None, str | None]],
+    ) -> None:
+        """Add two entries of one name, one of which may be a tree, or not be there."""
+        one, two = (self._nothing if row is None else _entry(row) for row in (before, after))
+        if TREE in {one.mode, two.mode}:
+            trees = (one.oid if one.mode == TREE else None, two.oid if two.mode == TREE else None)
+            below.append((path + b"/", *trees))
+            one, two = (self._nothing if each.mode == TREE else each for each in (one, two))
+        if one != two:
+            found.append(Changed(path, one.mode, two.mode, one.oid, two.oid))
 
     def _load(self, ids: Iterable[str]) -> None:
         """Take trees apart that were not taken apart yet."""
