@@ -300,6 +300,18 @@ def test_the_rest_of_the_lock(change: Change, expected: str) -> None:
     assert expected in after(change)
 
 
+def test_what_moves_behind_an_upgrade() -> None:
+    """A package that only the upgraded one leads to may get another version of what it needs, of the same name."""
+    old = NINE.replace("  deep@1.0.0: {}", "  deep@1.0.0:\n    dependencies:\n      under: 1.0.0\n\n  under@1.0.0: {}")
+    old = old.replace("packages:\n", "packages:\n\n  under@1.0.0:\n    resolution: {integrity: sha512-UNDER}\n", 1)
+    new = upgrade(old).replace("under: 1.0.0", "under: 1.0.1").replace("under@1.0.0", "under@1.0.1")
+    assert told(PATH, old, new) == ("entry:pnpm-lock.yaml#libdb@1.8.3",)
+    alone = new.replace("1.8.3", "1.8.2").replace("LIBDB183", "LIBDB182")
+    assert told(PATH, old, alone) == ("entry:pnpm-lock.yaml#under@1.0.1",)
+    aliased = new.replace("under: 1.0.1", "under: shared@1.0.0")
+    assert "change:pnpm-lock.yaml#under: is resolved to another package" in told(PATH, old, aliased)
+
+
 def test_another_package() -> None:
     """Another package that comes or goes is an entry of its own."""
     evil = {"resolution": {"integrity": "sha512-X"}}

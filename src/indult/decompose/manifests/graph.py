@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 
 from indult.decompose.manifests.reading import same
 
-__all__ = ["Lock", "Own", "Package", "attribute"]
+__all__ = ["Lock", "Own", "Package", "attribute", "reached"]
 
 # So many older entries of one name are looked at; a lock that has more of them is the target branch's own.
 _MAX_CANDIDATES: Final = 20
@@ -68,6 +68,13 @@ def attribute(path: str, old: Lock, new: Lock, own: Own) -> Iterator[str]:
             yield f"change:{path}#{package.name}: changed at version {package.version}"
     yield from _came(path, old, new, replaced, gone, own)
     yield from _went(path, old, new, replaced, gone)
+
+
+def reached(old: Lock, new: Lock) -> set[str]:
+    """Return the keys that a way of unchanged packages alone leads to, in either lock."""
+    replaced = {key for key, one in new.packages.items() if _differs(old.packages.get(key), one)}
+    gone = {key for key, one in old.packages.items() if _differs(new.packages.get(key), one)}
+    return _frontier(old, gone)[1] | _frontier(new, replaced)[1]
 
 
 def _differs(one: Package | None, other: Package) -> bool:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from indult.decompose.manifests import names
-from indult.decompose.manifests.graph import Lock, Package, attribute
+from indult.decompose.manifests.graph import Lock, Package, attribute, reached
 from indult.decompose.manifests.names import change, entry, is_name, is_plain, mapping, shown, tarball, weaker
 from indult.decompose.manifests.npm import fields, overrides, patched
 from indult.decompose.manifests.reading import Unreadable, read_yaml, same
@@ -63,8 +63,9 @@ def targets(path: str, old: bytes | None, new: bytes) -> Iterator[str]:
     yield from _patches(path, before.get("patchedDependencies", {}), after.get("patchedDependencies", {}))
     merged = _merge(before), _merge(after)
     yield from _importers(path, _projects(before), _projects(after), merged[1])
-    yield from _needs(path, *merged)
-    yield from attribute(path, _lock(before, merged[0]), _lock(after, merged[1]), _own)
+    locks = _lock(before, merged[0]), _lock(after, merged[1])
+    yield from _needs(path, *merged, reached(*locks))
+    yield from attribute(path, locks[0], locks[1], _own)
 
 
 def _patches(path: str, old: Any, new: Any) -> Iterator[str]:
@@ -228,15 +229,19 @@ def _source(one: _Merged) -> str:
     return tarball(found["tarball"], one.name, one.version) or str(found["tarball"]) if "tarball" in found else ""
 
 
-def _needs(path: str, old: Mapping[str, _Merged], new: Mapping[str, _Merged]) -> Iterator[str]:
-    """Yield the entries of whatever is resolved otherwise for a package that did not change itself."""
+def _needs(path: str, old: Mapping[str, _Merged], new: Mapping[str, _Merged], apart: set[str]) -> Iterator[str]:
+    """Yield the entries of whatever is resolved otherwise for a package that did not change itself.
+
+    Only those `apart` from changed packages count: behind one, whatever moved is new and belongs to that one.
+    """
     for key in old.keys() & new.keys():
         if old[key].patches != new[key].patches:
             yield entry(path, new[key].name, new[key].version)
         before, after = old[key].needs, new[key].needs
         for need in before.keys() | after.keys():
             if before.get(need) != after.get(need):
-                yield from _need(path, new[key], need, after.get(need, set()) - before.get(need, set()))
+                found = _need(path, new[key], need, after.get(need, set()) - before.get(need, set()))
+                yield from (one for one in found if key in apart or not one.startswith("entry:"))
 
 
 def _need(path: str, package: _Merged, need: str, found: set[str]) -> Iterator[str]:
