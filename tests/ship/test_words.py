@@ -51,6 +51,14 @@ class TestRefusal:
             "may not change bun.lock: tool@2.0.1 [repo.dependencies]"
         )
 
+    def test_of_another_entry_in_a_listed_lock(self) -> None:
+        """In a lock nothing is free but what the record names."""
+        said = said_of([asks("entry:bun.lock#other@2.0.0", "bun.lock")], LIBDB)
+
+        assert said.startswith(
+            "may only change the entries of libdb in bun.lock, not other@2.0.0 [repo.dependencies]; "
+        )
+
     def test_says_how_a_file_changed(self) -> None:
         """What cannot be seen from the path alone is said: removed, another mode, a link, and where it leads."""
         faults = [

@@ -62,18 +62,17 @@ def _one(path: str, faults: Sequence[Fault], scope: Scope | None) -> str:
     names = ", ".join(dict.fromkeys(fault.target.partition("#")[2] for fault in inside))
     allowed = _allowed(path, scope)
     return (
-        f"may only change {path} {allowed}, not {names} [{rules}]"
-        if allowed
-        else f"may not change {path}: {names} [{rules}]"
+        f"may only change {allowed}, not {names} [{rules}]" if allowed else f"may not change {path}: {names} [{rules}]"
     )
 
 
 def _allowed(path: str, scope: Scope | None) -> str:
-    """Return which parts of a manifest may change, as words behind its name."""
-    words = ["scripts"] if path.rpartition("/")[2] == "package.json" else []
-    if scope is not None and f"write:{path}" in scope.targets:
-        words.append(f"the entries of {scope.title.rpartition('@')[0]}")
-    return " and ".join(words)
+    """Return what may change in a manifest or a lock, in words; empty for nothing."""
+    named = scope is not None and f"write:{path}" in scope.targets
+    entries = f"the entries of {scope.title.rpartition('@')[0]}" if scope is not None and named else ""
+    if path.rpartition("/")[2] == "package.json":
+        return f"{path} scripts and {entries}" if entries else f"{path} scripts"
+    return f"{entries} in {path}" if entries else ""
 
 
 def _detail(path: str, fault: Fault) -> Iterable[str]:
