@@ -352,18 +352,19 @@ class TestLand:
             assert not opened.move("main", new, old, {"gone": new})
         assert before == repo.git("for-each-ref")
 
-    def test_moved_in_between(self, repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
+    @pytest.mark.parametrize("moved", ["main", "fix"])
+    def test_moved_in_between(self, repo: Repo, monkeypatch: pytest.MonkeyPatch, moved: str) -> None:
         """The transaction itself compares: a look at the branches beforehand is not what it relies on."""
         old, new = repo.id("main"), repo.id("fix")
+        expected = {"main": old, "fix": new}
+        repo.git("update-ref", f"refs/heads/{moved}", "main~1")
         before = repo.git("for-each-ref")
         with Repository.open(repo.folder) as opened:
-            looks = iter([old, new])
-            real = opened.tip
-            monkeypatch.setattr(opened, "tip", lambda branch: next(looks, None) or real(branch))
-            repo.git("update-ref", "refs/heads/fix", "main~1")
+            real, looks = opened.tip, iter(["fix", "main"])
+            monkeypatch.setattr(opened, "tip", lambda branch: expected.get(next(looks, "")) or real(branch))
             assert not opened.move("main", new, old, {"fix": new})
+            assert next(looks, None) is None
 
-        repo.git("update-ref", "refs/heads/fix", new)
         assert before == repo.git("for-each-ref")
 
     def test_locked_ref(self, repo: Repo) -> None:

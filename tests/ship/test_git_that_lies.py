@@ -540,7 +540,7 @@ class TestOddTrees:
             found = [part.target() for part in parts(changed, read=opened.read, links={}, guards=lambda _: False)]
             assert [name + b"/f" if inside else name] == [one.path for one in changed]
             assert ["write", "change"] == sorted({target.partition(":")[0] for target in found}, reverse=True)
-            if name.lower().strip(b" .") in {b".git", b""}:
+            if name.lower().rstrip(b" .") in {b".git", b""}:
                 with pytest.raises(ShipError, match="cannot be checked out"):
                     opened.export(tree, str(tmp_path / "out" / "deep"))
                 assert not [path for path in (tmp_path / "out").rglob("*") if path.is_file()]
@@ -655,5 +655,18 @@ class TestWorkTree:
                 opened.dirty(str(repo.folder), ["src/app.js"]),
                 opened.sync(str(repo.folder), old, new),
             )
+        assert "one\n" == (repo.folder / "src/app.js").read_text("ascii")
+        assert canary.silent()
+
+    def test_missing_of_a_partial_clone(self, repo: Repo, canary: Canary) -> None:
+        """A work tree for which git would have to fetch is left as it is, and nothing is fetched."""
+        oid = repo.id("fix:src/new.js")
+        old, new = repo.id("main~1"), repo.id("fix")
+        repo.git("reset", "--quiet", "--hard", old)
+        promised(repo, str(canary.program))
+        (repo.folder / ".git/objects" / oid[:2] / oid[2:]).unlink()
+
+        with Repository.open(repo.folder) as opened:
+            assert not opened.sync(str(repo.folder), old, new)
         assert "one\n" == (repo.folder / "src/app.js").read_text("ascii")
         assert canary.silent()

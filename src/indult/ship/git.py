@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Final, Self
 from indult.decompose.changes import Changed
 from indult.errors import ShipError
 from indult.ship import worktree
-from indult.ship.objects import FILE, PROGRAM, TREE, Objects
+from indult.ship.objects import FILE, LINK, PROGRAM, TREE, Objects
 from indult.ship.process import Git, failed, told
 from indult.ship.views import place, view
 
@@ -293,9 +293,12 @@ class Repository:
     def sync(self, worktree_: str, old: str, new: str) -> bool:
         """Bring a work tree that shows the commit `old` to `new`; false, and nothing is touched, where it must not be.
 
-        That is where a file that would change is dirty, or a filter or hook is configured that would have to run.
+        That is where a file that would change is dirty or not in the repository, or a filter or hook is configured that
+        would have to run.
         """
-        return worktree.sync(self._git, self.common, worktree_, _full(old), _full(new))
+        wanted = [one.new for one in self.diff(old, new) if one.new_mode in {FILE, PROGRAM, LINK}]
+        # Git would only notice on the way, with half of the files written.
+        return self._objects.has(*wanted) and worktree.sync(self._git, self.common, worktree_, old, new)
 
     @contextmanager
     def lock(self) -> Iterator[None]:

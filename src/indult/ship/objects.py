@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 import subprocess
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import IO, TYPE_CHECKING, Final, NamedTuple
 
 from indult.decompose.changes import Changed
@@ -112,9 +112,10 @@ class Objects:
             raise ShipError(f"`{oid}` is a {found}, not a {kind}")
         return content
 
-    def has(self, oid: str) -> bool:
-        """Tell whether there is an object of this id."""
-        return self._headers([oid])[0] is not None
+    def has(self, *ids: str) -> bool:
+        """Tell whether there is an object of each of these ids."""
+        batches = (ids[start : start + _BATCH] for start in range(0, len(ids), _BATCH))
+        return all(None not in self._headers(batch) for batch in batches)
 
     def tree_of(self, oid: str) -> str:
         """Return the id of the tree of a commit, or of the tree itself."""
@@ -289,7 +290,7 @@ class Objects:
             raise ShipError(f"the object {oid} is damaged: its content is not that of its oid", hint="git fsck")
         return kind, content
 
-    def _headers(self, ids: list[str]) -> list[tuple[str, int] | None]:
+    def _headers(self, ids: Sequence[str]) -> list[tuple[str, int] | None]:
         out = self._ask("info", ids)
         return [self._header(out, oid) for oid in ids]
 
@@ -302,7 +303,7 @@ class Objects:
             raise ShipError(f"git does not tell what {oid} is: {line.decode(errors='backslashreplace').strip()}")
         return found[2].decode(), int(found[3])
 
-    def _ask(self, command: str, ids: list[str]) -> IO[bytes]:
+    def _ask(self, command: str, ids: Sequence[str]) -> IO[bytes]:
         """Send requests, all of which git answers at once, and return where the answers come from."""
         for oid in ids:
             if not self._full.fullmatch(oid):
