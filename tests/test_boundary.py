@@ -307,6 +307,38 @@ class TestFaults:
         assert ("g_1",) == branch("write:package.json", "write:src/a", grants=(grant,)).judge(SHIP, {}).grants
 
 
+class TestOneSource:
+    LAW = loads_policy("schema: 1\nextends: indult/repository@1\n")
+    ENTRIES = tuple(f"entry:package.json#{name}" for name in ("libdb@1.8.2", "libdb@1.8.3", "other@2.0.0"))
+    TARGETS = ("write:package.json", "write:bun.lock", "write:vendor/libdb.js", "write:src/a", "write:.env", *ENTRIES)
+
+    @pytest.mark.parametrize(
+        ("version", "paths", "opens"),
+        [
+            (None, (), []),
+            ("1.8.2", ("package.json", "vendor/libdb.js"), ["write:package.json", "write:vendor/libdb.js", ENTRIES[0]]),
+            ("1.8.3", ("package.json",), ["write:package.json", ENTRIES[1]]),
+        ],
+    )
+    def test_text_and_verdict_open_the_same(
+        self, version: str | None, paths: tuple[str, ...], opens: list[str]
+    ) -> None:
+        """The targets that the text names are those that the gate lets through beyond what it always does (R17, R69)."""
+        boundary = self.under(*self.TARGETS)
+        if version is not None:
+            scope = Scope.dependency("libdb", version, paths, "mend it", subject="signal:1")
+            boundary = replace(boundary, grants=(opened(scope, self.under(*scope.targets)),))
+        stopped = {fault.target for fault in boundary.at_fault(SHIP, {})}
+
+        assert opens == [target for target in self.TARGETS if f"`{target}`" in boundary.text()]
+        assert ["write:src/a"] == [target for target in self.TARGETS if target not in stopped and target not in opens]
+        assert not stopped & {*opens}
+
+    def under(self, *targets: str) -> Boundary:
+        """Return the boundary of a ship of these targets, under the law of repositories."""
+        return replace(branch(*targets), policy=self.LAW)
+
+
 class TestWholes:
     def test_opening_the_whole_opens_each_part_that_asks(self) -> None:
         """A grant of a commit covers whatever in it needs approval, and the judgement names what it covered."""

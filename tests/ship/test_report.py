@@ -152,6 +152,16 @@ class TestEvidence:
         assert all("other" not in target for target in approved.grant.scope.targets)
         assert "other@2.0.0" not in at.boundary().brief("mend it").text
 
+    def test_keeps_every_other_key(self) -> None:
+        """Only that one key is left out: those that are nearly it, and what lies deeper, are kept as they were (R32)."""
+        at = desk()
+        kept_keys = {"dependency": "other", "exception": 1, "dependency_exceptions": [], "log": {"a": [1, None, "x"]}}
+        hand(at, evidence={**kept_keys, "dependencyException": LIBDB})
+        event = at.ledger.last("signal:s1", "handed_back")
+
+        assert event is not None
+        assert kept_keys == kept(at.ledger, event.data, "evidence")
+
     def test_alone_opens_nothing(self) -> None:
         """With no formal exception there is none, whatever the evidence says (R31)."""
         at = desk()

@@ -104,7 +104,7 @@ class Yard:
         data = {"signal": signal, "by": "fixer", "relaxes_constraint": True, "dependency_exception": named}
         return hand_back(Report.from_dict(data), gate=self.gate(signal))
 
-    def decide(self, found: Standing, choice: Choice = Choice.APPROVE, by: str = "ann") -> Standing:
+    def decide(self, found: Standing, choice: Choice = Choice.APPROVE, by: str = "ann", note: str = "") -> Standing:
         """Answer a request as it stands now."""
         requests = self.gate().requests
         now = requests.standing(found.request.id)
@@ -117,6 +117,7 @@ class Yard:
             by=by,
             via=Via.CLI,
             at="2026-08-20T12:00:00.000000Z",
+            note=note,
         )
         return requests.decide(decision)
 
