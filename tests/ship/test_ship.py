@@ -1,19 +1,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from tests.ship.repos import Repo
 from tests.ship.yard import LAW, NAMED, PATCH, Yard, manifest
 
-from indult import Boundary, Verdict
+from indult import Action, Boundary, Verdict
 from indult.approvals import Choice, RequestState
 from indult.errors import IneffectiveRequest, PolicyError, ShipError
 from indult.gate import Live, kept
 from indult.gate.records import Records
 from indult.ledger import open_ledger
 from indult.policy import loads_policy
+from indult.scopes import Scope
 from indult.ship.ship import Landed, Refused
 from indult.trust import record_trust
 
@@ -255,6 +257,17 @@ class TestSignals:
 
         assert f"covers only {PATCH}" in yard.refused("s1", "s2", "s3").message
         assert "covers only package.json" in yard.refused("s3", "s2").message
+
+    def test_a_grant_for_a_call_is_no_exception(self, yard: Yard) -> None:
+        """An approved call of the first signal is passed over: it opens nothing that a branch can hold (R35)."""
+        gate = yard.gate("s1")
+        action = Action(tool="deploy", args={"to": "test"}, actor="fixer")
+        scope = Scope.call(action, subject=gate.subject)
+        boundary = replace(gate.boundary(), policy=loads_policy(LAW.replace("schema: 1", "schema: 1\ndefault: ask")))
+        yard.decide(gate.requests.open(scope, boundary=boundary, requested_by="fixer", action=action))
+        yard.approved("s2")
+
+        assert ("package.json", PATCH) == yard.landed("s1", "s2").files
 
     def test_another_signals_approval_does_not_count(self, yard: Yard) -> None:
         """What was approved for one signal opens nothing for a ship of another."""

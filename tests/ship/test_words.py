@@ -59,6 +59,17 @@ class TestRefusal:
             "may only change the entries of libdb in bun.lock, not other@2.0.0 [repo.dependencies]; "
         )
 
+    def test_of_a_patch_that_an_entry_names(self) -> None:
+        """A manifest that names a patch file beside the record is told as its other parts are."""
+        faults = [
+            asks("entry:package.json#libdb@1.8.2", "package.json"),
+            asks("write:patches/libdb@1.8.2.patch", "package.json"),
+        ]
+
+        assert said_of(faults).startswith(
+            "may only change package.json scripts, not libdb@1.8.2, patches/libdb@1.8.2.patch [repo.dependencies]; "
+        )
+
     def test_says_how_a_file_changed(self) -> None:
         """What cannot be seen from the path alone is said: removed, another mode, a link, and where it leads."""
         faults = [

@@ -76,7 +76,7 @@ class Judged:
     @property
     def exception(self) -> Scope | None:
         """Return the named exception in force for the subject, if there is one."""
-        return next((grant.scope for grant in self.boundary.grants if grant.scope.targets), None)
+        return next((grant.scope for grant in self.boundary.grants if _opens_changes(grant)), None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -395,11 +395,11 @@ class Ship:
         return refused
 
     def _gate(self, policy: Policy) -> Gate:
-        """Return the gate of the first subject with a live grant, else that of the first."""
+        """Return the gate of the first subject with a live grant for what a branch can hold, else that of the first."""
         requests = self.requests(self.ledger, policy)
         subjects = self.subjects or (f"branch:{self.branch}",)
         gates = [Gate(policy, self.ledger, subject, requests=requests) for subject in subjects]
-        return next((gate for gate in gates if gate.boundary().grants), gates[0])
+        return next((gate for gate in gates if any(map(_opens_changes, gate.boundary().grants))), gates[0])
 
     def _recover(self, policy: Policy) -> None:
         """Close what an earlier ship left open; while another one is landing, there is nothing to close yet."""
@@ -418,3 +418,8 @@ class Ship:
     def _policy_place(self) -> str:
         """Return the file of which a person trusts a version: the policy in the main work tree, there or not."""
         return os.path.join(self.repository.root, self.policy_file)  # noqa: PTH118
+
+
+def _opens_changes(grant: Grant) -> bool:
+    """Tell whether a grant opens anything that a branch can hold; one for a call, for instance, does not."""
+    return any(target.partition(":")[0] not in {"call", "command", "tool"} for target in grant.scope.targets)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from indult.boundary import Fault
+from indult.decompose.manifests import comparer
 from indult.ship.report import DEPENDENCY
 
 if TYPE_CHECKING:
@@ -53,17 +54,23 @@ def refusal(faults: Sequence[Fault], policy: Policy, scope: Scope | None = None)
 def _one(path: str, faults: Sequence[Fault], scope: Scope | None) -> str:
     """Return what is wrong with one path, and under which rules."""
     rules = ", ".join(sorted({name for fault in faults for name in fault.rules}))
-    inside = [fault for fault in faults if _kind(fault.target) in _INSIDE]
+    inside = [fault for fault in faults if _inside(path, fault)]
     if len(inside) < len(faults):
         # The file as a whole is at fault, so it does not help to say which of its parts are, too.
         details = "; ".join(dict.fromkeys(word for fault in faults for word in _detail(path, fault)))
         shown = f" ({details})" if details else ""
         return f"may not change {path}{shown} [{rules}]"
-    names = ", ".join(dict.fromkeys(fault.target.partition("#")[2] for fault in inside))
+    names = ", ".join(dict.fromkeys(fault.target.partition("#")[2] or _path(fault.target) for fault in inside))
     allowed = _allowed(path, scope)
     return (
         f"may only change {allowed}, not {names} [{rules}]" if allowed else f"may not change {path}: {names} [{rules}]"
     )
+
+
+def _inside(path: str, fault: Fault) -> bool:
+    """Tell whether a fault is one of the parts of a manifest or a lock, such as a patch file that an entry names."""
+    kind, name = _kind(fault.target), _path(fault.target)
+    return kind in _INSIDE or (kind == "write" and name != path and comparer(path) is not None)
 
 
 def _allowed(path: str, scope: Scope | None) -> str:
