@@ -11,6 +11,7 @@ from tests.test_package import modules
 from tests.test_trust import ALL, READ, SEND, write
 
 from indult import load_policy
+from indult.ledger import default_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -211,16 +212,16 @@ class TestInForce:
 
     def test_ledger_that_cannot_be_read(self, indult: Run, file: Path, data_home: Path) -> None:
         """Where there is a ledger that cannot be read, nothing is judged: there may be a record in it."""
-        (data_home / "indult").mkdir(parents=True)
-        (data_home / "indult" / "ledger.db").write_text("no ledger", encoding="utf-8")
+        default_path().parent.mkdir(parents=True)
+        default_path().write_text("no ledger", encoding="utf-8")
 
         assert 1 == indult("check", CALL).exit_code
         assert 1 == indult("brief").exit_code
 
     def test_ledger_that_is_being_made(self, indult: Run, file: Path, data_home: Path) -> None:
         """A ledger whose file is there and empty, because another process is about to fill it, holds no record."""
-        (data_home / "indult").mkdir(parents=True)
-        (data_home / "indult" / "ledger.db").touch(mode=0o600)
+        default_path().parent.mkdir(parents=True)
+        default_path().touch(mode=0o600)
 
         assert 2 == indult("check", CALL).exit_code
 

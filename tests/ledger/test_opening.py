@@ -8,8 +8,11 @@ from indult.errors import LedgerError, MissingExtra, UsageError
 from indult.ledger import Draft, default_path, open_ledger
 
 
-def test_the_default_ledger_is_in_the_data_folder(data_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without an address the ledger is in the user's data folder; a relative one in the environment is ignored."""
+def test_the_default_ledger_is_in_the_data_folder(
+    data_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Outside of any repository it is in the user's data folder; a relative one in the environment is ignored."""
+    monkeypatch.chdir(tmp_path)
     with open_ledger() as ledger:
         ledger.append(Draft("a", "step", {}))
 

@@ -6,13 +6,13 @@ import os
 from typing import TYPE_CHECKING
 
 from indult.cli.plain import DATABASE, POLICY
-from indult.places import data_folder
+from indult.places import default_ledger, repository
 
 if TYPE_CHECKING:
     from indult.ledger import Ledger
     from indult.policy import Policy
 
-__all__ = ["ledger_is_there", "policy_in_force"]
+__all__ = ["ledger_is_there", "policy_here", "policy_in_force"]
 
 
 def policy_in_force(named: str | None, db: str | None = None) -> Policy:
@@ -30,12 +30,22 @@ def policy_in_force(named: str | None, db: str | None = None) -> Policy:
         return load_policy(named)
     from indult.trust import effective_policy
 
-    file, address = str(POLICY.default), db or os.environ.get(DATABASE) or None
+    file, address = policy_here(), db or os.environ.get(DATABASE) or None
     # Most who judge have recorded nothing yet, and a database takes longer to open than all the rest.
     if not ledger_is_there(address):
         return effective_policy(file)
     with _opened(address) as ledger:
         return effective_policy(file, ledger)
+
+
+def policy_here() -> str:
+    """Return the policy file that is meant where none is named: the one in this folder, else that of the repository."""
+    file = str(POLICY.default)
+    if not os.path.lexists(file):
+        root = repository(".")
+        if root is not None and os.path.lexists(os.path.join(root, file)):  # noqa: PTH118
+            return os.path.join(root, file)  # noqa: PTH118
+    return file
 
 
 def _opened(address: str | None) -> Ledger:
@@ -53,4 +63,4 @@ def ledger_is_there(address: str | None) -> bool:
     """Tell whether the file of a ledger exists; what is no plain path is taken to."""
     if address is not None and "://" in address:
         return True
-    return os.path.lexists(address or os.path.join(data_folder(), "ledger.db"))  # noqa: PTH118
+    return os.path.lexists(address or default_ledger())

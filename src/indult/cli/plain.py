@@ -46,7 +46,7 @@ LAW: Final = Option(
 )
 """The `--policy` of a verb that works under what is in force (`indult.cli.law`) where no file is named."""
 
-DB: Final = Option("--db", "db", "The ledger; by default one in your data folder.", metavar="PATH")
+DB: Final = Option("--db", "db", "The ledger; by default that of this repository, else your own.", metavar="PATH")
 
 DATABASE: Final = "INDULT_DB"
 """The variable that names the ledger where `--db` does not."""

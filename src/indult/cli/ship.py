@@ -13,6 +13,7 @@ from indult.cli.showing import paragraphs, standing_data
 from indult.errors import UsageError
 from indult.judgements import Verdict
 from indult.ledger import open_ledger
+from indult.places import repository_ledger
 from indult.ship.git import Repository
 from indult.ship.report import signal_subject
 from indult.ship.ship import POLICY_FILE, Judged, Landed, Refused, Ship
@@ -77,7 +78,7 @@ def command(
     if dry_run and hold is not None:
         raise UsageError("`--hold` asks a person, and `--dry-run` records nothing", hint="one of them at a time")
     subjects = [signal_subject(name) for name in signal] + ([] if subject is None else [subject])
-    with Repository.open(repository) as opened, open_ledger(db) as ledger:
+    with Repository.open(repository) as opened, open_ledger(db or repository_ledger(opened.root)) as ledger:
         ship = Ship(
             repository=opened,
             ledger=ledger,
