@@ -327,6 +327,7 @@ def _pair(draw: st.DrawFn, draft: Draft) -> str | None:
 
 
 BAD_TREE: dict[str, Callable[[st.DrawFn, Draft], str | None]] = {
+    "link through foreign": _link("docs/v", "../vendor/../docs/guide.md"),
     **{f"write {path}": _write(path) for path in (
         "vendor/evil.js", "vendor/keep.js", "lib/vendor/a/b.c", "patches/evil.patch", "node_modules/evil/index.js",
         ".github/workflows/ci.yml", "docs/.gitattributes", ".gitmodules", "indult.yaml", ".env.local", "app/.env",

@@ -265,6 +265,10 @@ class _Names:
             if part == ".." and not done:
                 return _Way(through, None, _OUTSIDE)
             if part == "..":
+                left_behind = "/".join(done) + "/"
+                # A folder that is entered only to be left again, not the one that a link lies in.
+                if not any(name.startswith(left_behind) for name in (link, *through)):
+                    through.append(left_behind)
                 done.pop()
             if part in {"", ".", ".."}:
                 continue
