@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple
 from indult.decompose.manifests.cargo import NAME, fields
 from indult.decompose.manifests.graph import Lock, Own, Package, attribute
 from indult.decompose.manifests.names import shown
-from indult.decompose.manifests.reading import Unreadable, read_toml, same
+from indult.decompose.manifests.reading import Unreadable, read_toml, same, written
 
 __all__ = ["targets"]
 
@@ -239,5 +239,5 @@ def _find(index: Mapping[str, Mapping[str, Mapping[str, _Id]]], need: Any) -> _I
     else:
         one = sources.get("") or (next(iter(sources.values())) if len(sources) == 1 else None)
     if one is None:
-        raise Unreadable(f"`{shown(str(need))}` is needed and cannot be told")
+        raise Unreadable(f"`{shown(written(need))}` is needed and cannot be told")
     return one

@@ -13,7 +13,7 @@ from typing import Any, Final
 from indult.decompose.manifests.graph import Lock, Package, attribute
 from indult.decompose.manifests.names import check_needs, field, is_name, is_plain, mapping, shown, tarball, weaker
 from indult.decompose.manifests.npm import SECTIONS, entries, fields, sections
-from indult.decompose.manifests.reading import Unreadable, read_json, same
+from indult.decompose.manifests.reading import Unreadable, read_json, same, written
 
 __all__ = ["targets"]
 
@@ -141,7 +141,7 @@ def _own(old: Package | None, new: Package) -> str | None:
 def _kind(new: Package) -> str | None:
     record = new.record
     if record.get("name", new.name) != new.name:
-        return f"is another package: {shown(str(record['name']))}"
+        return f"is another package: {shown(written(record['name']))}"
     for key in ("link", "inBundle", "bundled", "hasShrinkwrap", "from"):
         if key in record:
             return f"is of another kind: {key}"

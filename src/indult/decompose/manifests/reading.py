@@ -23,6 +23,7 @@ __all__ = [
     "read_toml",
     "read_yaml",
     "same",
+    "written",
 ]
 
 MAX_BYTES: Final = 32_000_000
@@ -145,6 +146,11 @@ def same(one: Any, other: Any) -> bool:
 def pointer(*keys: str) -> str:
     """Return the JSON pointer (RFC 6901) that leads through `keys`."""
     return "".join("/" + key.replace("~", "~0").replace("/", "~1") for key in keys)
+
+
+def written(value: Any) -> str:
+    """Return a value as a message can show it: a text as it is, anything else as JSON."""
+    return value if isinstance(value, str) else json.dumps(value, default=str)
 
 
 def _json(text: str) -> Any:
