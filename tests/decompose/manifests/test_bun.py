@@ -175,7 +175,7 @@ def test_another_package() -> None:
     [
         (
             lambda lock: lock["workspaces"][""]["dependencies"].update(libdb="^1.8.3"),
-            "change:bun.lock#libdb: is no plain version",
+            "entry:bun.lock#libdb@^1.8.3",
         ),
         (
             lambda lock: lock["workspaces"][""]["devDependencies"].update({"@s/tool": "2.0.1"}),
@@ -190,7 +190,10 @@ def test_another_package() -> None:
             "entry:bun.lock#evil@1.0.0",
         ),
         (lambda lock: lock.update(overrides={"other": "9.9.9"}), "entry:bun.lock#other@9.9.9"),
-        (lambda lock: lock.update(overrides={"libdb": "npm:evil@1.8.3"}), "change:bun.lock#libdb: is no plain version"),
+        (
+            lambda lock: lock.update(overrides={"libdb": "npm:evil@1.8.3"}),
+            "change:bun.lock#libdb: is no plain version and no range",
+        ),
         (lambda lock: lock.update(trustedDependencies=["other"]), "field:bun.lock#/trustedDependencies"),
         (lambda lock: lock.update(catalog={"libdb": "1.8.3"}), "field:bun.lock#/catalog"),
         (lambda lock: lock.update(configVersion=True), "field:bun.lock#/configVersion"),
@@ -201,7 +204,7 @@ def test_another_package() -> None:
     ],
 )
 def test_the_rest_of_the_lock(change: Callable[[dict[str, Any]], object], expected: str) -> None:
-    """Copies of manifests, rules and patches are held to the rules of the manifest; the rest are fields."""
+    """Copies of manifests, rules and patches are held to the rules of the manifest, for ranges too; the rest are fields."""
     assert after(change) == [expected]
 
 

@@ -3,6 +3,8 @@ from __future__ import annotations
 import pytest
 
 from indult.decompose.manifests.cargo import targets
+from indult.errors import ScopeError
+from indult.scopes import Scope
 
 TOML = """[package]
 name = "demo"
@@ -55,27 +57,49 @@ class TestVersions:
     @pytest.mark.parametrize(
         ("old", "new"),
         [
-            ('"1.2.0"', '"^1.2.1"'),
-            ('"1.2.0"', '"~1.2.1"'),
-            ('"1.2.0"', '">=1.2.1"'),
-            ('"1.2.0"', '">=1.2.1, <2"'),
-            ('"1.2.0"', '"=1.2.1"'),
-            ('"=1.2.0"', '"1.2.1"'),
-            ('"^1.2.0"', '"1.2.1"'),
-            ('"^1.2.0"', '"^1.2.1"'),
-            ('"*"', '"1.2.1"'),
+            ('{ version = "1.2.0", git = "x" }', '{ version = "^1.2.1", git = "x" }'),
+            ('{ version = "1.2.0", path = "x" }', '{ version = "=1.2.1", path = "x" }'),
+            ('{ version = "1.2.0", package = "x" }', '{ version = "^1.2.1", package = "x" }'),
+            ("{ workspace = true }", '"^1.2.1"'),
             ('{ git = "https://git.example/s" }', '{ git = "https://git.example/s", version = "1.2.1" }'),
         ],
     )
     def test_another_kind_is_a_change(self, old: str, new: str) -> None:
-        """From a range, to a range or between two of them no version is named."""
+        """A range beside a place or another package's name, and a version that comes or goes, is a change."""
         assert len(serdex(old, new)) == 1
         assert serdex(old, new)[0].startswith("change:Cargo.toml#serdex: ")
 
-    @pytest.mark.parametrize("new", ['"1.2"', '"1"', '"*"', '""', '"latest"', '"v1.2.1"', '"01.2.1"', '"1.2.1 "'])
-    def test_no_plain_version(self, new: str) -> None:
-        """A version in part, or none, cannot be the one that a record names."""
-        assert serdex('"1.2.0"', new) == ["change:Cargo.toml#serdex: no plain version"]
+    @pytest.mark.parametrize("new", ['""', '"latest"', '"v1.2.1"', '"01.2.1"', '"1.2.1 "', '"^1.2,,2"', '"1 2"'])
+    def test_no_version(self, new: str) -> None:
+        """What Cargo takes for no requirement cannot be judged; a version in part is a range and no longer among it."""
+        assert serdex('"1.2.0"', new) == ["change:Cargo.toml#serdex: no version and no range"]
+
+    @pytest.mark.parametrize(
+        ("old", "new", "shown"),
+        [
+            ("1.2.0", "^1.2.1", "^1.2.1"),
+            ("1.2.0", "~1.2", "~1.2"),
+            ("1.2.0", ">=1.2.1, <2", ">=1.2.1, <2"),
+            ("1.2.0", "*", "*"),
+            ("1.2.0", "1.3", "1.3 (a range)"),
+            ("1.2.0", "2", "2 (a range)"),
+            ("1.2.0", "=1.2.1", "=1.2.1 (was 1.2.0)"),
+            ("=1.2.0", "1.2.1", "1.2.1 (was =1.2.0)"),
+            ("^1.2.0", "1.2.1", "1.2.1 (was ^1.2.0)"),
+            ("^1.2.0", "^1.2.1", "^1.2.1"),
+            ("*", "1.2.1", "1.2.1 (was *)"),
+        ],
+    )
+    def test_ranges(self, old: str, new: str, shown: str) -> None:
+        """To a range or from one, the text is exact and none that a named exception could hold.
+
+        These were changes, so that nobody could open what Cargo writes by itself.
+        """
+        assert serdex(f'"{old}"', f'"{new}"') == [f"entry:Cargo.toml#serdex@{shown}"]
+        more = (f'{{ version = "{it}", features = ["a"], optional = true }}' for it in (old, new))
+        assert serdex(*more) == [f"entry:Cargo.toml#serdex@{shown}"]
+        with pytest.raises(ScopeError):
+            Scope.dependency("serdex", shown, ["Cargo.toml"], "take it", subject="run:1")
 
     @pytest.mark.parametrize(
         ("new", "what"),
@@ -145,9 +169,11 @@ class TestEntries:
             "change:Cargo.toml#more: new with workspace",
         ]
 
-    def test_a_new_entry_without_a_version(self) -> None:
-        """A new entry names a plain version."""
-        assert changed(TOML, TOML + 'bits = "^2.0"\n') == ["change:Cargo.toml#bits: no plain version"]
+    def test_a_new_entry_of_a_range(self) -> None:
+        """A new entry may ask for a range, which was a change before, and must ask for something."""
+        assert changed(TOML, TOML + 'bits = "2"\n') == ["entry:Cargo.toml#bits@2 (a range)"]
+        assert changed(TOML, TOML + 'bits = ""\n') == ["change:Cargo.toml#bits: no version and no range"]
+        assert changed(TOML, TOML + 'bits = "^2.0"\n') == ["entry:Cargo.toml#bits@^2.0"]
 
     def test_an_entry_that_moved_left_and_came(self) -> None:
         """From one table to another, an entry is gone and new."""

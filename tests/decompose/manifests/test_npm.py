@@ -5,6 +5,9 @@ from typing import Any
 import pytest
 from tests.decompose.manifests.asking import beside, damages, dumps, told
 
+from indult.errors import ScopeError
+from indult.scopes import Scope
+
 PATH = "package.json"
 BASE: dict[str, Any] = {
     "name": "demo",
@@ -51,11 +54,24 @@ def test_entries(section: str) -> None:
 @pytest.mark.parametrize(
     "value",
     [
-        *("^1.8.3", "~1.8.3", ">=1.8.3", "<2", "1.8.x", "1.8", "1", "*", "", "latest", "v1.8.3", "=1.8.3", " 1.8.3"),
+        *(
+            "",
+            "latest",
+            "next",
+            "v1.8.3",
+            " 1.8.3",
+            "^1.8.3 ",
+            "^  1.8.3",
+            "^1.8.3 ||",
+            "|| 1.8.3",
+            "^v1",
+            "^^1",
+            "1.8.3,2",
+        ),
         *(
             "1.8.3 ",
-            "1.8.3 || 2.0.0",
-            "1.8.2 - 1.8.3",
+            "1 - 2 - 3",
+            "^01.8.3",
             "01.8.3",
             "1.8.3.1",
             "1.8.3\n",
@@ -68,15 +84,43 @@ def test_entries(section: str) -> None:
     ],
 )
 def test_what_is_no_plain_version(value: object) -> None:
-    """A range, an alias, a place or a value that is no text is a change, in either direction and as a new entry."""
+    """What is no version and no range is a change, in either direction and as a new entry; ranges were changes, too."""
     what = "change:package.json#libdb: "
-    assert told_by(dependencies={"libdb": value, "other": "1.0.0"}) == (f"{what}is no plain version",)
+    wrong = (f"{what}is no plain version and no range",)
+    assert told_by(dependencies={"libdb": value, "other": "1.0.0"}) == wrong
     old = dumps({**BASE, "dependencies": {"libdb": value, "other": "1.0.0"}})
     assert told(PATH, old, changed(dependencies={"libdb": "1.8.3", "other": "1.0.0"})) == (
-        f"{what}was no plain version",
+        f"{what}was no plain version and no range",
     )
-    assert told_by(optionalDependencies={"libdb": value}) == (f"{what}is no plain version",)
+    assert told(PATH, old, changed(dependencies={"libdb": "^1.8.3", "other": "1.0.0"}))[0].startswith(what)
+    assert told_by(optionalDependencies={"libdb": value}) == wrong
     assert told(PATH, old, old) == ()
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        *(
+            (one, one)
+            for one in ("^1.8.3", "~1.8.3", ">=1.8.3", "<2", "*", "=1.8.3", "^1.8.3-rc.1", ">= 1.8.3 < 2", "1.*")
+        ),
+        *((one, one) for one in ("1.8.3 || 2.0.0", "1.8.2 - 1.8.3", "^1 || ^2", "^1||^2", "1.8.3 1.8.4")),
+        *((one, f"{one} (a range)") for one in ("1.8.x", "1.8", "1", "x", "1.X")),
+    ],
+)
+def test_ranges(value: str, shown: str) -> None:
+    """To a range, from a range and as a new entry, the text is exact and none that a named exception could hold.
+
+    All of these were changes, so that nobody could open what package managers write by themselves.
+    """
+    one, other = (dumps({"dependencies": {"libdb": it}}) for it in (value, "1.8.3"))
+    assert told(PATH, other, one) == (f"entry:package.json#libdb@{shown}",)
+    assert told(PATH, dumps({}), one) == (f"entry:package.json#libdb@{shown}",)
+    assert told(PATH, one, other) == (f"entry:package.json#libdb@1.8.3 (was {value})",)
+    assert told(PATH, dumps({"dependencies": {"libdb": "^9.0.0"}}), one) == (f"entry:package.json#libdb@{shown}",)
+    for version in (shown, f"1.8.3 (was {value})"):
+        with pytest.raises(ScopeError):
+            Scope.dependency("libdb", version, [PATH], "take it", subject="run:1")
 
 
 @pytest.mark.parametrize(
@@ -106,10 +150,13 @@ def test_names_are_compared_as_written() -> None:
         ({"resolutions": {"libdb": "1.8.3"}}, "entry:package.json#libdb@1.8.3"),
         ({"pnpm": {"overrides": {"libdb": "1.8.3"}}}, "entry:package.json#libdb@1.8.3"),
         ({"overrides": {"other": "9.9.9"}}, "entry:package.json#other@9.9.9"),
-        ({"pnpm": {"overrides": {"other": "npm:evil@1.0.0"}}}, "change:package.json#other: is no plain version"),
-        ({"overrides": {"libdb": "npm:evil@1.8.3"}}, "change:package.json#libdb: is no plain version"),
-        ({"overrides": {"libdb": "$libdb"}}, "change:package.json#libdb: is no plain version"),
-        ({"overrides": {"libdb": "^1.8.3"}}, "change:package.json#libdb: is no plain version"),
+        (
+            {"pnpm": {"overrides": {"other": "npm:evil@1.0.0"}}},
+            "change:package.json#other: is no plain version and no range",
+        ),
+        ({"overrides": {"libdb": "npm:evil@1.8.3"}}, "change:package.json#libdb: is no plain version and no range"),
+        ({"overrides": {"libdb": "$libdb"}}, "change:package.json#libdb: is no plain version and no range"),
+        ({"overrides": {"libdb": "^1.8.3"}}, "entry:package.json#libdb@^1.8.3"),
         ({"overrides": {"other": {"libdb": "1.8.3"}}}, "field:package.json#/overrides/other"),
         ({"overrides": {"libdb": {".": "1.8.3", "evil": "1.0.0"}}}, "field:package.json#/overrides/libdb"),
         ({"resolutions": {"**/libdb": "1.8.3"}}, "field:package.json#/resolutions/**~1libdb"),

@@ -314,9 +314,12 @@ def test_a_script_that_was_there() -> None:
 
 
 def test_the_copy_of_the_manifest() -> None:
-    """The lock's copy of the manifest is held to the rules of the manifest."""
+    """The lock's copy of the manifest is held to the rules of the manifest, under which a range is an entry."""
     copied: dict[str, Change] = {
-        "change:package-lock.json#libdb: is no plain version": lambda one: one["dependencies"].update(libdb="^1.8.3"),
+        "entry:package-lock.json#libdb@^1.8.3": lambda one: one["dependencies"].update(libdb="^1.8.3"),
+        "change:package-lock.json#libdb: is no plain version and no range": lambda one: one["dependencies"].update(
+            libdb="npm:evil@^1.8.3"
+        ),
         "entry:package-lock.json#other@none": lambda one: one["dependencies"].pop("other"),
         "entry:package-lock.json#tool@2.0.1": lambda one: one["devDependencies"].update(tool="2.0.1"),
         "entry:package-lock.json#evil@1.0.0": lambda one: one.update(optionalDependencies={"evil": "1.0.0"}),

@@ -6,6 +6,8 @@ from hypothesis import strategies as st
 
 from indult.decompose.manifests.pep508 import compare, freeze, normal, plain, read, read_all, shown, specified
 from indult.decompose.manifests.reading import Unreadable
+from indult.errors import ScopeError
+from indult.scopes import Scope
 
 
 def told(old: list[str], new: list[str]) -> list[str]:
@@ -62,12 +64,8 @@ def test_extras_and_markers_stay() -> None:
 @pytest.mark.parametrize(
     "new",
     [
-        "httpkit>=2.1.1",
-        "httpkit==2.*",
-        "httpkit===2.1.1",
-        "httpkit==2.1.1,>0",
-        "httpkit~=2.1.1",
-        "httpkit",
+        "httpkit[http2]>=2.1.1",
+        "httpkit>=2.1.1; python_version<'3.14'",
         "httpkit[http2]==2.1.1",
         "httpkit==2.1.1; python_version<'3.14'",
         "httpkit @ https://files.registry.example/httpkit-2.1.1.tar.gz",
@@ -80,17 +78,43 @@ def test_another_kind(new: str) -> None:
     assert told(["httpkit==2.1.0"], [new]) == [f"change:P#httpkit: `httpkit==2.1.0` became `{new}`"]
 
 
-def test_a_range_moves() -> None:
-    """A range that moves holds no exact version, so that no approval of a version opens it."""
-    assert told(["httpkit>=2.1.0"], ["httpkit>=2.1.1"]) == [
-        "change:P#httpkit: `httpkit>=2.1.0` became `httpkit>=2.1.1`"
-    ]
+@pytest.mark.parametrize(
+    ("new", "shown"),
+    [
+        ("httpkit>=2.1.1", ">=2.1.1"),
+        ("httpkit==2.*", "==2.*"),
+        ("httpkit===2.1.1", "===2.1.1"),
+        ("HttpKit == 2.1.1 , > 0", "==2.1.1,>0"),
+        ("httpkit >= 2.31, < 3", "<3,>=2.31"),
+        ("httpkit~=2.1.1", "~=2.1.1"),
+        ("httpkit", "*"),
+    ],
+)
+def test_ranges(new: str, shown: str) -> None:
+    """To a range, from a range and as a new entry, the text is exact and none that a named exception could hold.
+
+    All of these were changes, so that nobody could open what package managers write by themselves.
+    """
+    assert told(["httpkit==2.1.0"], [new]) == [f"entry:P#httpkit@{shown}"]
+    assert told(["httpkit<9"], [new]) == [f"entry:P#httpkit@{shown}"]
+    assert told([], [new]) == [f"entry:P#httpkit@{shown}"]
+    assert told([new], ["httpkit==2.1.0"]) == [f"entry:P#httpkit@2.1.0 (was {shown})"]
+    for version in (shown, f"2.1.0 (was {shown})"):
+        with pytest.raises(ScopeError):
+            Scope.dependency("httpkit", version, ["pyproject.toml"], "take it", subject="run:1")
+
+
+def test_a_range_of_the_same_marker() -> None:
+    """A range may move where extras and marker stay as they are, each for itself."""
+    old = ["httpkit[x]>=1; python_version<'3'", "httpkit[x]>=2; python_version>='3'"]
+    new = ["httpkit[x]>=1; python_version<'3'", "httpkit[x]>=2.1; python_version>='3'"]
+    assert told(old, new) == ["entry:P#httpkit@>=2.1"]
 
 
 def test_a_new_requirement() -> None:
-    """A new requirement of an exact version is an entry, one that asks for more is not."""
+    """A new requirement of an exact version, or of a range, is an entry, one that asks for more is not."""
     assert told([], ["HttpKit==2.1.1"]) == ["entry:P#httpkit@2.1.1"]
-    for more in ("httpkit", "httpkit>=2", "httpkit[http2]==2.1.1", "httpkit==2.1.1; python_version<'4'"):
+    for more in ("httpkit[http2]>=2", "httpkit[http2]==2.1.1", "httpkit==2.1.1; python_version<'4'"):
         assert told([], [more]) == [f"change:P#httpkit: added as `{more}`"]
 
 
@@ -174,8 +198,10 @@ def test_too_many() -> None:
 
 @given(st.text(alphabet="httpki=2.1 >,[]();@'\"", max_size=30), st.text(alphabet="httpki=2.1 >,[]();@'\"", max_size=30))
 def test_two_texts(one: str, other: str) -> None:
-    """Whatever stands there, an entry is told only for a requirement of exactly that version."""
+    """Whatever stands there, an entry is told only for a requirement of exactly that version, or of that range."""
     for target in told([one], [other]):
         if target.startswith("entry:") and not target.endswith("@none"):
             name, _, version = target.removeprefix("entry:P#").partition("@")
-            assert (read(other).name, read(other).pin) == (name, version)
+            found = read(other)
+            assert name == found.name
+            assert version.partition(" (was ")[0] == (found.pin or found.range)

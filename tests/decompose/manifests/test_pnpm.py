@@ -236,8 +236,9 @@ def test_what_another_package_needs(needs: dict[str, str], expected: str) -> Non
 @pytest.mark.parametrize(
     ("entry", "what"),
     [
-        ({"specifier": "^1.8.3", "version": "1.8.3"}, "is no plain version"),
-        ({"specifier": "npm:evil@1.8.3", "version": "evil@1.8.3"}, "is no plain version"),
+        ({"specifier": "^1.8.3", "version": "evil@1.8.3"}, "is resolved to no plain version"),
+        ({"specifier": "^1.8.3", "version": "1.8.9"}, "is resolved to another version"),
+        ({"specifier": "npm:evil@1.8.3", "version": "evil@1.8.3"}, "no plain version and no range on one side"),
         ({"specifier": "1.8.3", "version": "evil@1.8.3"}, "is resolved to no plain version"),
         ({"specifier": "1.8.3", "version": "link:../libdb"}, "is resolved to no plain version"),
         ({"specifier": "1.8.3", "version": "1.8.2"}, "is resolved to another version"),
@@ -255,9 +256,15 @@ def test_the_copy_of_the_manifest(entry: object, what: str) -> None:
 
 
 def test_a_range_that_became_a_version() -> None:
-    """A range in the project's own copy that becomes a version is of another kind."""
+    """In the project's own copy a range that comes or goes is an entry at its text, as in the manifest.
+
+    It was a change, so that nobody could open what package managers write by themselves.
+    """
     old = NINE.replace("specifier: 1.8.2", "specifier: ^1.8.2")
-    assert beside(PATH, old, upgrade(NINE)) == ["change:pnpm-lock.yaml#libdb: was no plain version"]
+    assert beside(PATH, old, upgrade(NINE)) == ["entry:pnpm-lock.yaml#libdb@1.8.3 (was ^1.8.2)"]
+    assert beside(PATH, NINE, upgrade(NINE).replace("specifier: 1.8.3", "specifier: ^1.8.3")) == [
+        "entry:pnpm-lock.yaml#libdb@^1.8.3"
+    ]
 
 
 @pytest.mark.parametrize(

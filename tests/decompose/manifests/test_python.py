@@ -75,18 +75,47 @@ def test_layout() -> None:
     ("old", "new", "what"),
     [
         ('"1.8.2"', '"==1.8.2"', "dbkit: `dbkit = 1.8.2` became `dbkit = ==1.8.2`"),
-        ('"1.8.2"', '"^1.8.3"', "dbkit: `dbkit = 1.8.2` became `dbkit = ^1.8.3`"),
-        ('"1.8.2"', '"*"', "dbkit: `dbkit = 1.8.2` became `dbkit = *`"),
         ('"1.8.2"', '"latest"', "dbkit: `dbkit = 1.8.2` became `dbkit = latest`"),
-        ('"1.8.2"', '{version = "1.8.3"}', "dbkit: `dbkit = 1.8.2` became `dbkit = {'version': '1.8.3'}`"),
-        ('"1.8.2"', '{git = "x"}', "dbkit: `dbkit = 1.8.2` became `dbkit = {'git': 'x'}`"),
-        ('dbkit = "1.8.2"', 'dbkit = "1.8.2"\nnewkit = "^1.0"', "newkit: added as `newkit = ^1.0`"),
+        ('"1.8.2"', '{version = "1.8.3"}', 'dbkit: `dbkit = 1.8.2` became `dbkit = {"version": "1.8.3"}`'),
+        ('"1.8.2"', '{git = "x"}', 'dbkit: `dbkit = 1.8.2` became `dbkit = {"git": "x"}`'),
+        ('"1.8.2"', '{version = "^1.8.3"}', 'dbkit: `dbkit = 1.8.2` became `dbkit = {"version": "^1.8.3"}`'),
+        ('"1.8.2"', '"^1.8.3 ^2"', "dbkit: `dbkit = 1.8.2` became `dbkit = ^1.8.3 ^2`"),
         ('dbkit = "1.8.2"', 'dbkit = "1.8.2"\nDbKit = "1.8.3"', "dbkit: named more than once"),
     ],
 )
 def test_other_kinds_of_poetry(old: str, new: str, what: str) -> None:
     """In Poetry's own tables the kind of a requirement may not change either."""
     assert told((old, new)) == (f"change:pyproject.toml#{what}",)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "entry"),
+    [
+        ('"1.8.2"', '"^1.8.3"', "dbkit@^1.8.3"),
+        ('"1.8.2"', '"*"', "dbkit@*"),
+        ('"1.8.2"', '">= 1.8, <2"', "dbkit@>=1.8,<2"),
+        ('"1.8.2"', '"^1 || ^2"', "dbkit@^1||^2"),
+        ('"1.8.2"', '"1.8.x"', "dbkit@1.8.x (a range)"),
+        ('dbkit = "1.8.2"', 'dbkit = "1.8.2"\nnewkit = "^1.0"', "newkit@^1.0"),
+        ('version = "==1.0", extras', 'version = "~1.0", extras', "logkit@~1.0"),
+    ],
+)
+def test_ranges_of_poetry(old: str, new: str, entry: str) -> None:
+    """In Poetry's own tables a range is an entry at its text, which no named exception can hold.
+
+    These were changes, so that nobody could open what Poetry writes by itself.
+    """
+    assert told((old, new)) == (f"entry:pyproject.toml#{entry}",)
+
+
+def test_a_place_beside_a_range_of_poetry() -> None:
+    """A range says little where the package comes from somewhere else."""
+    there = 'dbkit = {version = "1.8.2", git = "x"}'
+    old, new = (('dbkit = "1.8.2"', there.replace("1.8.2", it)) for it in ("1.8.2", "^1.8.2"))
+    compare = comparer("pyproject.toml")
+    assert compare is not None
+    (found,) = compare("pyproject.toml", BASE.replace(*old).encode(), BASE.replace(*new).encode())
+    assert found.startswith("change:pyproject.toml#dbkit: ")
 
 
 def test_extras_of_poetry() -> None:
@@ -134,7 +163,7 @@ def test_a_new_manifest() -> None:
     assert compare is not None
     new = b'[project]\nname = "demo"\ndependencies = ["httpkit==2.1.1", "evil"]\n'
     assert compare("pyproject.toml", None, new) == (
-        "change:pyproject.toml#evil: added as `evil`",
+        "entry:pyproject.toml#evil@*",
         "entry:pyproject.toml#httpkit@2.1.1",
         "field:pyproject.toml#/project/name",
     )

@@ -191,7 +191,15 @@ def test_another_package_at_its_version() -> None:
         (
             '"httpkit", specifier = "==2.1.0"',
             '"httpkit", specifier = ">=2.1.0"',
-            ["change:L#httpkit: "],
+            ["entry:L#httpkit@>=2.1.0"],
+        ),
+        ('"httpkit", specifier = "==2.1.0"', '"httpkit"', ["entry:L#httpkit@*"]),
+        (
+            '"httpkit", specifier = "==2.1.0"',
+            '"httpkit", git = "x"',
+            [
+                'change:L#httpkit: `{"name": "httpkit", "specifier": "==2.1.0"}` became `{"name": "httpkit", "git": "x"}`'
+            ],
         ),
         ('"pytest", specifier = "==8.0.0"', '"pytest", specifier = "==8.0.1"', ["entry:L#pytest@8.0.1"]),
         ('"rich", marker = "extra', '"rich", index = "x", marker = "extra', ["change:L#rich: "]),

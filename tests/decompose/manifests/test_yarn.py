@@ -339,11 +339,11 @@ def test_another_package_at_the_same_version(old: str, new: str) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "expected"),
     [
-        ('other: "npm:^1.0.0"', 'other: "npm:^2.0.0"', "change:yarn.lock#other: is no plain version"),
+        ('other: "npm:^1.0.0"', 'other: "npm:^2.0.0"', "entry:yarn.lock#other@^2.0.0"),
         (
             '    libdb: "npm:1.8.3"\n    other',
             '    libdb: "npm:evil@1.8.3"\n    other',
-            "change:yarn.lock#libdb: is no plain version",
+            "change:yarn.lock#libdb: is no plain version and no range",
         ),
         ('    other: "npm:^1.0.0"\n', "", "entry:yarn.lock#other@none"),
         ("  languageName: unknown\n", "  bin: x\n  languageName: unknown\n", "field:yarn.lock#/demo@workspace:./bin"),

@@ -1,7 +1,7 @@
 """Cargo.toml: dependencies are entries by their key, everything else is a field.
 
 Cargo reads the bare `1.2.1` as the range from there on. It is the plain form all the same: what is written is what the
-lock then holds at least, and `=1.2.1` stays `=`.
+lock then holds at least, and `=1.2.1` stays `=`. Anything else that Cargo takes is a range, which no exception names.
 
 Source: The Cargo Book, "The Manifest Format" and "Specifying Dependencies".
 """
@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from indult.decompose.manifests import ranges
 from indult.decompose.manifests.names import change, field, shown
 from indult.decompose.manifests.reading import read_toml, same
 
@@ -33,6 +34,11 @@ _NUMBER: Final = r"(?:0|[1-9][0-9]{0,19})"
 _LABEL: Final = r"[0-9A-Za-z.-]{1,100}"
 _PLAIN: Final = re.compile(rf"=?{_NUMBER}\.{_NUMBER}\.{_NUMBER}(?:-{_LABEL})?(?:\+{_LABEL})?\Z")
 _SHORT: Final = re.compile(rf"{_NUMBER}(?:\.{_NUMBER})?\Z")
+
+# What a requirement of a package in a registry may say besides.
+_REQUIRED: Final = frozenset(
+    {"version", "features", "default-features", "default_features", "optional", "registry", "public"}
+)
 
 # How deep a field is named: down to the package in `patch.REGISTRY.PACKAGE`.
 _DEPTH: Final = {"patch": 3, "target": 3}
@@ -116,29 +122,40 @@ def _entry(path: str, keys: tuple[str, ...], then: Any, now: Any) -> str:
     if now.get("package", name) != name:
         # Its key is a name of this project's own, and the record of a dependency names the package.
         return field(path, *keys)
-    return f"entry:{path}#{name}@{now['version'].removeprefix('=')}"
+    return f"entry:{path}#{name}@{_said(then and then['version'], now['version'])}"
 
 
 def _wrong(then: Any, now: Any) -> str:
-    """Say what else than the text of a plain version is new or changed in an entry, or nothing."""
+    """Say what else than the text of its version is new or changed in an entry, or nothing."""
     if not isinstance(now, dict) or not isinstance(then, dict | None):
         return "neither a version nor a table"
     others = [key for key in dict.fromkeys([*(then or {}), *now]) if key != "version"]
     if then is None:
-        return f"new with {_listed(others)}" if others else _version(now.get("version"), now.get("version"))
+        return f"new with {_listed(others)}" if others else _version([now])
     words = [
         f"{_listed([key])} {'added' if key not in then else 'removed' if key not in now else 'changed'}"
         for key in others
         if not same(then.get(key), now.get(key))
     ]
-    return ", ".join(words) or _version(then.get("version"), now.get("version"))
+    return ", ".join(words) or _version([then, now])
 
 
-def _version(then: Any, now: Any) -> str:
-    if not isinstance(now, str) or not _PLAIN.match(now):
-        return "no plain version"
-    kept = isinstance(then, str) and _kind(then) == _kind(now)
-    return "" if kept else "not from one plain version to another"
+def _version(sides: list[dict[str, Any]]) -> str:
+    """Say whether a side has no version, or asks for a range of what no registry has."""
+    texts = [side.get("version") for side in sides]
+    if not all(isinstance(text, str) and (_PLAIN.match(text) or ranges.is_cargo(text)) for text in texts):
+        return "no version and no range"
+    elsewhere = sorted({key for side in sides for key in side} - _REQUIRED)
+    if len({_kind(str(text)) for text in texts}) == 1 and _PLAIN.match(str(texts[-1])):
+        return ""
+    return f"a range beside {_listed(elsewhere)}" if elsewhere else ""
+
+
+def _said(then: str | None, now: str) -> str:
+    """Return the version that an entry has now; with a range on either side, a text that no version has."""
+    if not _PLAIN.match(now):
+        return ranges.unnamed(now)
+    return now.removeprefix("=") if then is None or _kind(then) == _kind(now) else ranges.was(now, then)
 
 
 def _kind(version: str) -> str:

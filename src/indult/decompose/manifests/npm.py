@@ -1,7 +1,7 @@
 """The manifest of the npm family, `package.json`, and the parts of it that locks repeat.
 
-An entry belongs to the package that its key names. Only the text of a plain version may change in one; whatever else a
-value could say (a range, an alias, a place) is a change that no exception names.
+An entry belongs to the package that its key names. Only the text of a version may change in one. A range is an entry
+too, at a text that no exception can name; whatever else a value could say (an alias, a tag, a place) is a change.
 """
 
 from __future__ import annotations
@@ -12,11 +12,12 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from indult.characters import misleading
+from indult.decompose.manifests import ranges
 from indult.decompose.manifests.names import change, entry, field, is_name, is_plain, mapping
 from indult.decompose.manifests.reading import read_json, same
 from indult.scopes import dependency_path
 
-__all__ = ["SECTIONS", "entries", "fields", "overrides", "patched", "sections", "targets"]
+__all__ = ["SECTIONS", "entries", "fields", "overrides", "patched", "sections", "targets", "wanted"]
 
 SECTIONS: Final = ("dependencies", "devDependencies", "optionalDependencies", "peerDependencies")
 """Keys of a manifest whose objects map a package's name to what is wanted of it."""
@@ -65,11 +66,23 @@ def entries(path: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterat
 
 
 def _entry(path: str, name: str, old: Any, new: Any, *, fresh: bool) -> str:
+    version = wanted(old, new, fresh=fresh)
+    if version is None:
+        readable = is_plain(new) or ranges.is_npm(new)
+        return change(path, name, f"{'was' if readable else 'is'} no plain version and no range")
+    return entry(path, name, version)
+
+
+def wanted(old: Any, new: Any, *, fresh: bool) -> str | None:
+    """Return the version or range that is wanted now, `None` where one side is neither of them.
+
+    Only a version that is new, or that takes the place of another one, is the text of a version.
+    """
+    if not (is_plain(new) or ranges.is_npm(new)) or not (fresh or is_plain(old) or ranges.is_npm(old)):
+        return None
     if not is_plain(new):
-        return change(path, name, "is no plain version")
-    if not fresh and not is_plain(old):
-        return change(path, name, "was no plain version")
-    return entry(path, name, new)
+        return ranges.unnamed(str(new))
+    return str(new) if fresh or is_plain(old) else ranges.was(str(new), str(old))
 
 
 def overrides(path: str, old: Any, new: Any, *at: str) -> Iterator[str]:

@@ -1,7 +1,8 @@
 """Python requirements, as manifests and locks name them: a package, how it is asked for, and at which version.
 
 What counts is the kind of a requirement. `httpkit==2.1.0` and `httpkit==2.1.1` are of one kind, and the version is all
-that differs; a range, an extra, a marker or a direct URL makes another kind, which no approval of a version opens.
+that differs. A range is an entry at a text that no approval of a version opens; an extra, a marker or a direct URL makes
+another kind.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
+from indult.decompose.manifests import ranges
 from indult.decompose.manifests.reading import Unreadable
 
 __all__ = ["Entry", "compare", "freeze", "normal", "plain", "read", "read_all", "shown", "specified", "with_options"]
@@ -29,7 +31,9 @@ class Entry:
     """One requirement: `pin` is its plain version, None where it has none, and `kind` all else that may not change.
 
     `name` is normalised, and empty where the text is no requirement of a named package. `alone` tells that nothing but
-    the name and the version was given. `hashes` are those of the files that may be installed.
+    the name and the version was given. `hashes` are those of the files that may be installed. `range` is the text of
+    the versions that may be taken where there is no plain one, and `base` what may not change where a range comes or
+    goes: it is empty where neither may.
     """
 
     name: str
@@ -38,6 +42,8 @@ class Entry:
     text: str = field(compare=False)
     alone: bool = False
     hashes: frozenset[str] = frozenset()
+    range: str | None = None
+    base: tuple[Any, ...] = ()
 
 
 def normal(name: str) -> str:
@@ -100,7 +106,8 @@ def read_all(texts: Sequence[str]) -> list[Entry]:
 
 def specified(name: str, specifier: str, rest: tuple[Any, ...], *, text: str, alone: bool) -> Entry:
     """Return the requirement of a package whose specifiers stand apart from its name, as in a lock."""
-    return _specified(normal(name), [one.strip() for one in specifier.split(",")], rest, text, alone=alone)
+    specifiers = [one.strip() for one in specifier.split(",")] if specifier.strip() else []
+    return _specified(normal(name), specifiers, rest, text, alone=alone)
 
 
 def _specified(name: str, specifiers: list[str], rest: tuple[Any, ...], text: str, *, alone: bool) -> Entry:
@@ -109,8 +116,11 @@ def _specified(name: str, specifiers: list[str], rest: tuple[Any, ...], text: st
     if len(specifiers) == 1:
         version = re.fullmatch(r"==\s*([^=\s].*)", specifiers[0])
         if version and plain(version[1]):
-            return Entry(name=name, pin=version[1], kind=("==", *rest), text=text, alone=alone)
-    return Entry(name=name, pin=None, kind=("range", tuple(sorted(specifiers)), *rest), text=text)
+            return Entry(name=name, pin=version[1], kind=("==", *rest), text=text, alone=alone, base=("pep508", *rest))
+    kind = ("range", tuple(sorted(specifiers)), *rest)
+    found = ranges.python(specifiers)
+    base = () if found is None else ("pep508", *rest)
+    return Entry(name=name, pin=None, kind=kind, text=text, alone=alone, range=found, base=base)
 
 
 def compare(path: str, old: Iterable[Entry], new: Iterable[Entry]) -> Iterator[str]:
@@ -139,6 +149,8 @@ def _same_name(path: str, old: Sequence[Entry], new: Sequence[Entry]) -> Iterato
         yield f"entry:{path}#{name}@none"
     elif not old and len(come) == 1 and come[0].alone and come[0].pin is not None:
         yield f"entry:{path}#{name}@{come[0].pin}"
+    elif not old and len(come) == 1 and come[0].alone and come[0].range is not None:
+        yield f"entry:{path}#{name}@{ranges.unnamed(come[0].range)}"
     elif not old:
         what = "named more than once" if len(come) > 1 else f"added as `{shown(come[0].text)}`"
         yield f"change:{path}#{name}: {what}"
@@ -148,12 +160,26 @@ def _same_name(path: str, old: Sequence[Entry], new: Sequence[Entry]) -> Iterato
 
 def _moved(path: str, name: str, gone: list[Entry], come: list[Entry]) -> Iterator[str]:
     """Yield what became of the requirements of one name, which can be told only if each has one of its kind."""
-    kinds = {entry.kind: entry for entry in gone}
-    if len(gone) != len(come) or len(kinds) != len(gone) or {entry.kind for entry in come} != set(kinds):
+    before = {_kept(entry): entry for entry in gone}
+    after = {_kept(entry): entry for entry in come}
+    if before.keys() != after.keys() or not len(before) == len(gone) == len(come):
         yield f"change:{path}#{name}: {_difference(gone, come)}"
         return
-    for entry in come:
-        yield from _version(path, kinds[entry.kind], entry)
+    for key, new in after.items():
+        old = before[key]
+        if old.kind == new.kind:
+            yield from _version(path, old, new)
+        elif not (old.range or new.range) or old.hashes or new.hashes:
+            # A range with hashes is one that only these files can meet.
+            yield f"change:{path}#{name}: {_difference([old], [new])}"
+        else:
+            now = ranges.was(str(new.pin), str(old.range)) if new.range is None else ranges.unnamed(new.range)
+            yield f"entry:{path}#{name}@{now}"
+
+
+def _kept(entry: Entry) -> tuple[Any, ...]:
+    """Return what has to stay the same when the versions that a requirement asks for change."""
+    return entry.base or entry.kind
 
 
 def _version(path: str, old: Entry, new: Entry) -> Iterator[str]:
@@ -184,4 +210,11 @@ def _difference(gone: list[Entry], come: list[Entry]) -> str:
 
 def with_options(entry: Entry, options: tuple[str, ...], hashes: Iterable[str], *, text: str) -> Entry:
     """Return a requirement with what stands behind it on its line: its hashes, and options that may not change."""
-    return replace(entry, kind=(*entry.kind, *options), hashes=frozenset(hashes), text=text)
+    return replace(
+        entry,
+        kind=(*entry.kind, *options),
+        base=(*entry.base, *options) if entry.base else (),
+        alone=entry.alone and not options,
+        hashes=frozenset(hashes),
+        text=text,
+    )

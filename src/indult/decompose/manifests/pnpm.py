@@ -15,7 +15,7 @@ from typing import Any, Final
 from indult.decompose.manifests import names
 from indult.decompose.manifests.graph import Lock, Package, attribute, reached
 from indult.decompose.manifests.names import change, entry, is_name, is_plain, mapping, shown, tarball, weaker
-from indult.decompose.manifests.npm import fields, overrides, patched
+from indult.decompose.manifests.npm import fields, overrides, patched, wanted
 from indult.decompose.manifests.reading import Unreadable, read_yaml, same
 
 __all__ = ["targets"]
@@ -127,27 +127,30 @@ def _importers(path: str, old: Mapping[str, Any], new: Mapping[str, Any], packag
                 if name not in other:
                     yield entry(path, name, "none")
                 elif name not in one or not same(_plain(one[name]), _plain(other[name])):
-                    yield _want(path, name, one.get(name), other[name], packages)
+                    yield from _want(path, name, one.get(name), other[name], packages)
 
 
-def _want(path: str, name: str, old: Any, new: Any, packages: Mapping[str, Any]) -> str:
+def _want(path: str, name: str, old: Any, new: Any, packages: Mapping[str, Any]) -> Iterator[str]:
     """Judge the changed entry of one package in a project: what is asked for, and what it is resolved to."""
     fresh = old is None
     if not all(
         isinstance(one, dict) and one.keys() == {"specifier", "version"} for one in (new, new if fresh else old)
     ):
-        return change(path, name, "is no specifier and version")
+        yield change(path, name, "is no specifier and version")
+        return
     asked, found = new["specifier"], _base(new["version"])
-    before = asked if fresh else old["specifier"]
-    if not same(before, asked) and not is_plain(before):
-        return change(path, name, "was no plain version")
-    if not is_plain(asked) and (fresh or not same(before, asked)):
-        return change(path, name, "is no plain version")
-    if not is_plain(found) or not (fresh or is_plain(_base(old["version"]))):
-        return change(path, name, "is resolved to no plain version")
-    if (is_plain(asked) and asked != found) or f"{name}@{found}" not in packages:
-        return change(path, name, "is resolved to another version")
-    return entry(path, name, found)
+    moved = fresh or not same(old["specifier"], asked)
+    said = wanted(None if fresh else old["specifier"], asked, fresh=fresh) if moved else found
+    if said is None:
+        yield change(path, name, "no plain version and no range on one side")
+    elif not is_plain(found) or not (fresh or is_plain(_base(old["version"]))):
+        yield change(path, name, "is resolved to no plain version")
+    elif (is_plain(asked) and asked != found) or f"{name}@{found}" not in packages:
+        yield change(path, name, "is resolved to another version")
+    else:
+        yield entry(path, name, said)
+        if not fresh and _base(old["version"]) != found:
+            yield entry(path, name, found)
 
 
 def _plain(want: Any) -> Any:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any, Final
 
+from indult.decompose.manifests import ranges
 from indult.decompose.manifests.pep508 import Entry, compare, freeze, normal, plain, read_all
-from indult.decompose.manifests.reading import read_toml
+from indult.decompose.manifests.reading import read_toml, written
 from indult.decompose.manifests.tables import fields
 
 __all__ = ["targets"]
@@ -29,6 +31,13 @@ _POETRY: Final[tuple[Place, ...]] = (
     ("tool", "poetry", "dev-dependencies"),
 )
 _POETRY_GROUPS: Final[Place] = ("tool", "poetry", "group")
+
+# What a requirement of Poetry's may say besides, and still be one of a package in a registry.
+_BESIDE: Final = frozenset(
+    {"extras", "optional", "markers", "python", "platform", "allow-prereleases", "allows-prereleases", "source"}
+)
+# A number that may be any.
+_WILD: Final = re.compile(r"(?:^|\.)[xX*](?:\.|$)")
 
 
 def targets(path: str, old: bytes | None, new: bytes) -> Iterator[str]:
@@ -90,14 +99,21 @@ def _poetry(name: str, value: Any, *, of: str) -> Entry:
 
     `of` is the type of what it stood in: itself, or a list of several for one name.
     """
-    text = f"{name} = {value}"
+    text = f"{name} = {written(value)}"
     rest = {} if isinstance(value, str) else {key: one for key, one in value.items() if key != "version"}
     version = value if isinstance(value, str) else value.get("version")
     kind: tuple[Any, ...] = (of, type(value).__name__, freeze(rest))
-    if isinstance(version, str):
+    base = ("poetry", *kind) if set(rest) <= _BESIDE else ()
+    found = ranges.poetry(version)
+    alone = of == "str"
+    if isinstance(version, str) and not _WILD.search(version):
         operator = "==" if version.startswith("==") else ""
         exact = version.removeprefix(operator).strip()
         if plain(exact) and exact[0].isdigit():
-            alone = of == "str"
-            return Entry(name=normal(name), pin=exact, kind=("poetry", operator, *kind), text=text, alone=alone)
-    return Entry(name=normal(name), pin=None, kind=("poetry", freeze(version), *kind), text=text)
+            pinned = ("poetry", operator, *kind)
+            return Entry(name=normal(name), pin=exact, kind=pinned, text=text, alone=alone, base=base)
+    kind = ("poetry", freeze(version), *kind)
+    base = base if found is not None else ()
+    return Entry(
+        name=normal(name), pin=None, kind=kind, text=text, alone=alone, range=found if base else None, base=base
+    )

@@ -129,8 +129,8 @@ def _texts(node: Any) -> list[ast.Constant]:
 
 
 def _masked(node: ast.Constant) -> Entry:
-    """Return the requirement that a text is, and leave of the text all but the version."""
+    """Return the requirement that a text is, and leave of the text all but the version or range."""
     entry = read(str(node.value))
-    if entry.pin is not None:
-        node.value = repr(("==", entry.name, entry.kind))
+    if entry.base:
+        node.value = repr(("==", entry.name, entry.base))
     return entry

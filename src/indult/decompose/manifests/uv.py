@@ -7,12 +7,13 @@ hold entries by the same rules as the manifest.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from indult.decompose.manifests.graph import Lock, Package
 from indult.decompose.manifests.locked import Found, Read, identity, linked, source
 from indult.decompose.manifests.pep508 import Entry, compare, freeze, normal, plain, specified
-from indult.decompose.manifests.reading import Unreadable, same
+from indult.decompose.manifests.reading import Unreadable, same, written
 from indult.decompose.manifests.tables import fields, table, tables
 
 __all__ = ["FREE", "FRESH", "beside", "read"]
@@ -29,6 +30,7 @@ Lists = dict[tuple[str, ...], list[Entry]]
 _LOCAL: Final = frozenset({"virtual", "editable", "directory"})
 _GROUPS: Final = ("optional-dependencies", "dev-dependencies")
 _PROJECT: Final = "manifest"
+_BESIDE: Final = frozenset({"marker", "extras", "extra", "index"})
 
 
 def read(data: dict[str, Any]) -> Read:
@@ -132,7 +134,7 @@ def _need(need: dict[str, Any], versions: Mapping[str, str]) -> Entry:
     rest = {key: value for key, value in need.items() if key not in {"name", "version"}}
     now = version or versions.get(name)
     pin = now if plain(now) else None
-    return Entry(name=name, pin=pin, kind=("need", freeze(rest)), text=str(need), alone=set(need) == {"name"})
+    return Entry(name=name, pin=pin, kind=("need", freeze(rest)), text=written(need), alone=set(need) == {"name"})
 
 
 def _requirement(need: dict[str, Any]) -> Entry:
@@ -141,4 +143,6 @@ def _requirement(need: dict[str, Any]) -> Entry:
     if not isinstance(name, str) or not isinstance(specifier, str):
         raise Unreadable("a requirement without a name")
     rest = {key: value for key, value in need.items() if key not in {"name", "specifier"}}
-    return specified(name, specifier, (freeze(rest),), text=str(need), alone=not rest)
+    found = specified(name, specifier, (freeze(rest),), text=written(need), alone=not rest)
+    # Where a need is met elsewhere than in a registry, its range says little.
+    return found if set(rest) <= _BESIDE or found.range is None else replace(found, range=None, base=())
