@@ -179,7 +179,7 @@ class Scope:
         bad = [path for path in given if not dependency_path(path)]
         if bad:
             names = ", ".join(f"`{path}`" for path in bad)
-            raise ScopeError(f"exact dependency files only: {names}", hint="manifests, locks, vendor/..., patches/...")
+            raise ScopeError(f"exact dependency files only: {names}", hint=_hint(bad))
         entries = [f"entry:{path}#{_name_in(path, name)}@{version}" for path in given if _is_manifest(path)]
         writes = [f"write:{path}" for path in given]
         return cls(subject=subject, title=f"{name}@{version}", targets=(*writes, *entries), change=change)
@@ -275,6 +275,25 @@ def dependency_path(path: str) -> bool:
         return False
     *folders, name = path.split("/")
     return _is_manifest(path) or name == "build.rs" or bool(_FOLDERS & set(folders))
+
+
+def _hint(bad: Iterable[str]) -> str:
+    """Return what may have been meant by paths that are no exact dependency files, or what those are."""
+    return next(filter(None, map(_meant, bad)), "manifests, locks, vendor/..., patches/...")
+
+
+def _meant(path: str) -> str | None:
+    from difflib import get_close_matches
+
+    plain = path
+    while plain.startswith("./"):
+        plain = plain.removeprefix("./")
+    if dependency_path(plain):
+        return f"without `./`: `{plain}`"
+    folder, sign, name = plain.rpartition("/")
+    near = get_close_matches(name, [*sorted(_MANIFESTS), "build.rs", "constraints.txt", "requirements.txt"], 1, 0.8)
+    meant = folder + sign + near[0] if near else ""
+    return f"did you mean `{meant}`?" if dependency_path(meant) else None
 
 
 def _is_manifest(path: str) -> bool:

@@ -38,6 +38,7 @@ PATCH = (
 )
 EFFECT = "the next fix is allowed only this one dependency patch"
 OPENS = ["write:package.json", "write:patches/libdb@1.8.2.patch", "entry:package.json#libdb@1.8.2"]
+INCOMPLETE = "`dependency_exception` is not {dependency, version, paths, change}"
 NOTHING = "nothing: no exception is named, so whatever the answer is, name the one change and ask again"
 
 
@@ -96,6 +97,13 @@ class TestAsking:
 
         assert first["request"] == second["request"]
 
+    def test_an_agent_hands_back_unless_somebody_else_is_named(self, report: Run) -> None:
+        """Without `--by` it is the agent who asks, as with `indult ship`."""
+        named = [word for word in OPTIONS if word not in {"--by", "fixer"}]
+        found = row(report("report", *named, "--json"))
+
+        assert ("agent", OPENS) == (found["request"]["requested_by"], found["request"]["scope"]["targets"])
+
     def test_a_newer_report_takes_the_place_of_an_approved_one(self, report: Run) -> None:
         """What was approved is closed by the next hand-back of the signal, which says so."""
         first = row(report("report", *OPTIONS, "--json"))
@@ -150,6 +158,23 @@ class TestShown:
         ]
         assert [f"  opens      {target}" for target in OPENS] == [line for line in lines if line.startswith("  opens")]
 
+    def test_a_manifest_is_not_opened_whole(self, report: Run) -> None:
+        """Below a file of which only an entry opens it says so, and below a patch file it does not."""
+        found = row(report("report", *OPTIONS, "--json"))
+        lines = report("show", found["id"]).stdout.splitlines()
+        note = "             at a ship, in it only the entry below and what needs no approval"
+
+        assert ["  opens      write:package.json", note, f"  opens      {OPENS[1]}", f"  opens      {OPENS[2]}"] == [
+            line for line in lines if line.startswith("  opens") or line == note
+        ]
+
+    def test_a_question_has_no_uses(self, report: Run) -> None:
+        """What opens nothing has nothing to use."""
+        asked, named = (row(report("report", *words, "--json"))["id"] for words in (("--signal", "s2"), OPTIONS))
+
+        assert "  uses " not in report("show", asked).stdout
+        assert "  uses       1 of 1 left\n" in report("show", named).stdout
+
 
 class TestRefused:
     @pytest.mark.parametrize(
@@ -181,11 +206,79 @@ class TestRefused:
             ran.stderr,
         )
 
-    def test_an_incomplete_exception(self, report: Run) -> None:
-        """An exception of which an option is missing is none."""
-        ran = report("report", "--signal", "s1", "--by", "fixer", "--relaxes-constraint", "--dependency", "libdb")
+    @pytest.mark.parametrize(
+        ("words", "message", "hint"),
+        [
+            ("--dependency libdb --relaxes-constraint", "a report has no `signal`", "--signal ID"),
+            (
+                "--signal s1 --relaxes-constraint --dependency libdb --version 1.8.2 --path bun.lock",
+                f"{INCOMPLETE}: `change` missing",
+                "--change TEXT",
+            ),
+            (
+                "--signal s1 --relaxes-constraint --dependency libdb",
+                f"{INCOMPLETE}: `version`, `paths`, `change` missing",
+                "--version VERSION --path PATH --change TEXT",
+            ),
+            (
+                "--signal s1 --relaxes-constraint --path bun.lock --change c",
+                f"{INCOMPLETE}: `dependency`, `version` missing",
+                "--dependency NAME --version VERSION",
+            ),
+            (
+                "--signal s1 --dependency libdb --version 1.8.2 --path bun.lock --change c",
+                "`dependency_exception` goes with relaxes_constraint: only a person can open anything",
+                "--relaxes-constraint",
+            ),
+        ],
+    )
+    def test_options_that_are_missing(self, report: Run, words: str, message: str, hint: str) -> None:
+        """Where an option is missing, the error says what the report lacks and the hint which option gives it."""
+        ran = report("report", *words.split())
 
-        assert (1, True) == (ran.exit_code, "is not {dependency, version, paths, change}" in ran.stderr)
+        assert (1, "", f"error: {message}\nhint: {hint}\n") == (ran.exit_code, ran.stdout, ran.stderr)
+        assert "" == report("requests").stdout
+
+    @pytest.mark.parametrize(
+        ("given", "hint"),
+        [
+            ("report.json", "`@report.json` for a file, `-` for standard input, or options: "),
+            ("bug-17", "`@FILE` for a file, `-` for standard input, or options: "),
+            ("{", None),
+        ],
+    )
+    def test_what_is_no_json(self, report: Run, given: str, hint: str | None) -> None:
+        """A word that is no JSON may be a file whose `@` was forgotten, and the hint says so."""
+        ran = report("report", given)
+
+        assert (1, True) == (ran.exit_code, ran.stderr.startswith("error: report is not JSON: line 1 column "))
+        assert (f"hint: {hint}see `indult report --help`" if hint else None) == next(
+            iter(ran.stderr.splitlines()[1:]), None
+        )
+
+    @pytest.mark.parametrize(
+        ("signal", "hint"), [("signal:bug-17", "leave it out: `bug-17`"), ("signal:", "leave it out")]
+    )
+    def test_the_subject_in_place_of_the_signal(self, report: Run, signal: str, hint: str) -> None:
+        """`signal:ID` would be the signal `signal:ID`, and nothing that is approved for it would count for `ID`."""
+        expected = (1, f"error: the signal `{signal}` begins with `signal:`\nhint: {hint}\n")
+        for ran in (report("report", "--signal", signal), report("report", json.dumps({**REPORT, "signal": signal}))):
+            assert expected == (ran.exit_code, ran.stderr)
+
+    @pytest.mark.parametrize(
+        ("path", "hint"),
+        [
+            ("./package.json", "without `./`: `package.json`"),
+            ("pyproject.tml", "did you mean `pyproject.toml`?"),
+            ("./app/packge.json", "did you mean `app/package.json`?"),
+            ("src/app.js", "manifests, locks, vendor/..., patches/..."),
+        ],
+    )
+    def test_a_path_that_is_nearly_one(self, report: Run, path: str, hint: str) -> None:
+        """A path that is no dependency file is refused, with the one that may have been meant."""
+        ran = report("report", *OPTIONS, "--path", path)
+
+        assert (1, f"error: exact dependency files only: `{path}`\nhint: {hint}\n") == (ran.exit_code, ran.stderr)
 
     def test_a_rule_that_takes_no_exception(self, report: Run, tmp_path: Path) -> None:
         """A limit whose rule declares no exception cannot be named, only talked about."""

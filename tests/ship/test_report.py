@@ -62,6 +62,16 @@ class TestRecord:
         with pytest.raises(InputError, match="not \\{dependency, version, paths, change\\}"):
             report(named)
 
+    def test_says_which_is_missing(self) -> None:
+        """The error names what is missing, and otherwise what does not belong there."""
+        for named, wrong in (
+            ({"version": "1.8.2", "paths": []}, "`dependency`, `change` missing"),
+            ({**LIBDB, "all": True}, "`all` unknown"),
+            ([], "`dependency`, `version`, `paths`, `change` missing"),
+        ):
+            with pytest.raises(InputError, match=f"change\\}}: {wrong}$"):
+                Report.from_dict({"signal": "s1", "by": "fixer", "dependency_exception": named})
+
     def test_has_no_fifth(self) -> None:
         """There is no flag that would open more than the record names (R7)."""
         with pytest.raises(InputError, match="dependency_exception"):

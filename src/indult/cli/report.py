@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
@@ -12,11 +13,11 @@ from indult.cli.frame import db_option, emit, json_option, law_option, printable
 from indult.cli.judging import CODES
 from indult.cli.law import policy_in_force
 from indult.cli.showing import UNNAMED, card_lines, paragraphs, standing_data
-from indult.errors import UsageError
+from indult.errors import InputError, ScopeError, UsageError
 from indult.gate import Gate
 from indult.judgements import Verdict
 from indult.ledger import open_ledger
-from indult.ship.report import Report, hand_back, signal_subject
+from indult.ship.report import Report, hand_back, no_exception, signal_subject
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,6 +29,16 @@ __all__ = ["command"]
 _NAMED: Final = ("dependency", "version", "path")
 """The options that name an exception; with one of them, `--change` is that of the exception."""
 
+_OPTIONS: Final = {
+    "dependency": "--dependency NAME",
+    "version": "--version VERSION",
+    "paths": "--path PATH",
+    "change": "--change TEXT",
+}
+"""A key of an exception -> the option that gives it."""
+
+_HELP: Final = "`@FILE` for a file, `-` for standard input, or options: see `indult report --help`"
+
 
 @click.command(
     name="report",
@@ -38,7 +49,7 @@ _NAMED: Final = ("dependency", "version", "path")
 )
 @click.argument("report", required=False)
 @click.option("--signal", metavar="ID", help="The signal that is handed back.")
-@click.option("--by", metavar="ACTOR", help="Who hands it back.")
+@click.option("--by", metavar="ACTOR", help="Who hands it back; by default `agent`.")
 @click.option(
     "--relaxes-constraint", is_flag=True, help="A limit would have to be relaxed; a must with a named exception."
 )
@@ -79,19 +90,60 @@ def _read(report: str | None, given: Mapping[str, Any]) -> Any:
     if report is not None and given:
         name = next(iter(given)).replace("_", "-")
         raise UsageError(f"`--{name}` goes with no REPORT", hint="all in the JSON, or all in options")
-    if not given:
+    return _parsed(report) if not given else _from_options(given)
+
+
+def _parsed(report: str | None) -> Any:
+    """Read the JSON of a report, from standard input where none is given."""
+    if report is None and sys.stdin.isatty():
+        # Nobody types JSON into a command that says nothing.
+        raise UsageError("a report is neither given nor piped", hint=_HELP)
+    try:
         return parse_json(read_input("-" if report is None else report), name="report")
+    except InputError as exc:
+        if report is None or report[:1] in {"-", "@", "{"}:
+            raise
+        raise InputError(
+            exc.message, hint=_HELP.replace("FILE", report, 1) if report.endswith(".json") else _HELP
+        ) from exc
+
+
+def _from_options(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the JSON form of what the options say.
+
+    Raises:
+        InputError: One of them is missing; the hint names it.
+        ScopeError: They name an exception, and do not say that a limit would be relaxed.
+    """
+    if "signal" not in given:
+        raise InputError("a report has no `signal`", hint="--signal ID")
     named = {name: given[name] for name in _NAMED if name in given}
     card = {name: given[name] for name in ("title", "question") if name in given}
-    data = {name: given[name] for name in ("signal", "by", "relaxes_constraint") if name in given}
+    data = {name: given[name] for name in ("signal", "relaxes_constraint") if name in given}
+    data["by"] = given.get("by", "agent")
     if named:
-        exception = {"paths": list(named.pop("path", ())), **named}
-        data["dependency_exception"] = exception | {name: given[name] for name in ("change",) if name in given}
+        data["dependency_exception"] = _exception(given)
     elif "change" in given:
         card["change"] = given["change"]
     if "evidence" in given:
         data["evidence"] = parse_json(read_input(given["evidence"]), name="evidence")
     return {**data, "card": card}
+
+
+def _exception(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the JSON form of the exception that the options name."""
+    exception = {name: given[name] for name in ("dependency", "version", "change") if name in given}
+    if "path" in given:
+        exception["paths"] = list(given["path"])
+    missing = [option for name, option in _OPTIONS.items() if name not in exception]
+    if missing:
+        raise no_exception(exception, hint=" ".join(missing))
+    if "relaxes_constraint" not in given:
+        raise ScopeError(
+            "`dependency_exception` goes with relaxes_constraint: only a person can open anything",
+            hint="--relaxes-constraint",
+        )
+    return exception
 
 
 def _lines(standing: Standing) -> Iterator[str]:

@@ -21,7 +21,7 @@ from indult.gate import Gate, Opening
 from indult.ledger import Body, Draft, mask
 from indult.scopes import Scope, check_line
 
-__all__ = ["HANDOFF", "Named", "Report", "hand_back", "signal_subject"]
+__all__ = ["HANDOFF", "Named", "Report", "hand_back", "no_exception", "signal_subject"]
 
 HANDOFF: Final = "handoff"
 """The kind of the requests that hand-backs open; the newest of a subject supersedes the others."""
@@ -29,6 +29,7 @@ HANDOFF: Final = "handoff"
 DEPENDENCY: Final = "dependency"
 """The word of a rule's `exception` that lets a dependency be named."""
 
+_SUBJECT: Final = "signal:"
 _ATTEMPTS: Final = 1000
 _KEYS: Final = frozenset({"signal", "by", "relaxes_constraint", "card", "dependency_exception", "evidence"})
 _NAMED: Final = ("dependency", "version", "paths", "change")
@@ -38,10 +39,17 @@ def signal_subject(signal: str) -> str:
     """Return the subject of what is asked for a signal.
 
     Raises:
-        ScopeError: The id of the signal is no plain line.
+        ScopeError: The id of the signal is no plain line, or has the word in front that makes a subject of it.
     """
     check_line(signal, "signal")
-    return f"signal:{signal}"
+    if signal.startswith(_SUBJECT):
+        # It would be another signal than the one that is meant, and what is approved for that would not be found.
+        rest = signal.removeprefix(_SUBJECT)
+        raise ScopeError(
+            f"the signal `{signal}` begins with `{_SUBJECT}`",
+            hint=f"leave it out: `{rest}`" if rest else "leave it out",
+        )
+    return f"{_SUBJECT}{signal}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,9 +77,7 @@ class Named:
             InputError: It has another shape.
         """
         if not isinstance(data, Mapping) or set(data) != set(_NAMED):
-            raise InputError(
-                "`dependency_exception` is not {dependency, version, paths, change}", hint="all four, no more"
-            )
+            raise no_exception(data)
         paths = data["paths"]
         if not isinstance(paths, (list, tuple)) or not all(isinstance(path, str) for path in paths):
             raise InputError("`paths` of `dependency_exception` is not a list of texts", hint="one exact file each")
@@ -80,6 +86,15 @@ class Named:
             if not isinstance(word, str):
                 raise InputError(f"`{name}` of `dependency_exception` is not text")
         return cls(paths=tuple(paths), **words)
+
+
+def no_exception(data: object, *, hint: str = "all four, no more") -> InputError:
+    """Return the error of an exception that has not exactly the four keys, which says what is missing or too much."""
+    given = set(data) if isinstance(data, Mapping) else set()
+    missing = [f"`{name}`" for name in _NAMED if name not in given]
+    unknown = [f"`{name}`" for name in sorted(map(str, given - set(_NAMED)))]
+    wrong = f"{', '.join(missing)} missing" if missing else f"{', '.join(unknown)} unknown"
+    return InputError(f"`dependency_exception` is not {{dependency, version, paths, change}}: {wrong}", hint=hint)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
