@@ -35,14 +35,19 @@ class TestPrompt:
 
     @pytest.mark.parametrize("answer", ["n", "", "no"])
     def test_everything_but_yes_is_no(self, office: Office, terminal: Callable[..., Terminal], answer: str) -> None:
-        """An empty line, or no, decides nothing."""
+        """An empty line, or no, decides nothing, is no error, and is told how to refuse or to answer with words."""
         row = office.ask()
         one = terminal("approve", row["id"])
         one.until(PROMPT)
         one.answer(answer)
 
         assert 1 == one.end()
-        assert f"error: nothing was decided: `{row['id']}` stays as it is" in one.shown
+        assert "error:" not in one.shown
+        assert [
+            f"nothing was decided: {row['id']} stays as it is",
+            f"to refuse it: indult reject {row['id']}",
+            f"to answer with words: indult discuss {row['id']} --note TEXT",
+        ] == one.shown.splitlines()[-3:]
         assert [] == office.show(row["id"])["decisions"]
 
     def test_the_end_of_the_input_decides_nothing(self, office: Office, terminal: Callable[..., Terminal]) -> None:
@@ -85,6 +90,70 @@ class TestPrompt:
 
         assert not re.search("[\x00-\x09\x0b-\x1f\x7f\u202a-\u202e\u2066-\u2069]", shown)
         assert "\\x1b]0;title\\x07\n             | digest     sha256:\\u2066mine\n" in shown
+
+    def test_says_that_it_is_approved_already(self, office: Office, terminal: Callable[..., Terminal]) -> None:
+        """Whoever approves what is approved is told before the question that the grant is replaced."""
+        row = office.ask()
+        office.approve(row, "--by", "max")
+        grant = office.show(row["id"])["grant"]["id"]
+        one = terminal("approve", row["id"], "--by", "max")
+        shown = one.until(PROMPT)
+        one.answer("y")
+
+        assert f"approved already: another approval takes the place of {grant}\n{PROMPT}" in shown
+        assert 0 == one.end()
+        assert grant != office.show(row["id"])["grant"]["id"]
+
+    def test_says_nothing_of_the_kind_the_first_time(self, office: Office, terminal: Callable[..., Terminal]) -> None:
+        """What nobody has approved yet is asked about without it."""
+        one = terminal("approve", office.ask()["id"])
+
+        assert "approved already" not in one.until(PROMPT)
+
+
+class TestNothing:
+    @pytest.mark.parametrize(
+        ("words", "said"),
+        [
+            (("requests",), "no open request\n"),
+            (("requests", "--subject", "t"), "no open request of `t`\n"),
+            (("requests", "--subject", "t", "--all"), ""),
+            (("requests", "--json"), ""),
+            (("grants",), "no grant\n"),
+            (("grants", "--subject", "t"), "no grant of `t`\n"),
+            (("grants", "--json"), ""),
+        ],
+    )
+    def test_is_said(
+        self, office: Office, terminal: Callable[..., Terminal], words: tuple[str, ...], said: str
+    ) -> None:
+        """A list with nothing in it says so on a terminal; with `--json`, and to a pipe, it is empty."""
+        office("reject", office.ask()["id"])
+        one = terminal(*words)
+
+        assert 0 == one.end()
+        assert said == one.shown
+        assert ("", "") == (office(*words).stdout, office(*words).stderr)
+
+    def test_is_not_said_of_what_is_there(self, office: Office, terminal: Callable[..., Terminal]) -> None:
+        """A list with something in it says nothing besides."""
+        office.approve(office.ask())
+        office.ask(subject="t")
+        for words in (("requests",), ("grants",)):
+            one = terminal(*words)
+
+            assert 0 == one.end()
+            assert "\nno " not in "\n" + one.shown
+
+    def test_is_not_waited_for(self, office: Office, terminal: Callable[..., Terminal]) -> None:
+        """A report that is neither given nor piped is asked for with an error, instead of a silent wait."""
+        one = terminal("report")
+
+        assert 1 == one.end()
+        assert (
+            "error: a report is neither given nor piped\n"
+            "hint: `@FILE` for a file, `-` for standard input, or options: see `indult report --help`\n"
+        ) == one.shown
 
 
 class TestTwoPeople:

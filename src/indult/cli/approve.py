@@ -23,6 +23,6 @@ __all__ = ["command"]
 @click.option("--expires", metavar="TIME", help="Approve no longer than this: 30m, 2h, 7d, or a time as RFC 3339.")
 @click.option("--note", default="", help="What you want to say to whoever asked.")
 @deciding
-def command(**given: Any) -> None:
+def command(**given: Any) -> int | None:
     """Approve a request."""
-    decide(Choice.APPROVE, **given)
+    return decide(Choice.APPROVE, **given)

@@ -89,8 +89,8 @@ def decide(
     as_json: bool,
     uses: int | None = None,
     expires: str | None = None,
-) -> None:
-    """Record one answer to one request, which is always named, and say what came of it."""
+) -> int | None:
+    """Record one answer to one request, which is always named, and say what came of it; 1 if nothing was decided."""
     law = policy_in_force(policy, db)
     keys = _Keys(file=key_file, passphrase=passphrase_file, agent=agent)
     keys.check(law)
@@ -113,7 +113,9 @@ def decide(
         )
         _foresee(decision, shown, law)
         if choice is Choice.APPROVE and digest is None:
-            _ask(requests, shown, law, decision.by, as_json=as_json)
+            if not _ask(requests, shown, law, decision.by, as_json=as_json):
+                click.echo("\n".join(_undecided(shown.request.id)))
+                return 1
             decision = replace(decision, at=utc_now())
         decision = keys.signed(decision, shown.request.scope, law)
         after = requests.decide(decision)
@@ -121,6 +123,7 @@ def decide(
             emit(standing_data(after, law, paragraphs(_boundary(requests, after, law), after, by=decision.by)))
         else:
             click.echo("\n".join(_outcome(after, decision, law)))
+    return None
 
 
 def _seen(given: int | None, digest: str | None, standing: Standing) -> int:
@@ -193,12 +196,11 @@ def _boundary(requests: Requests, standing: Standing, policy: Policy) -> Boundar
     return Boundary(policy=policy, subject=subject, grants=requests.live(subject))
 
 
-def _ask(requests: Requests, standing: Standing, policy: Policy, by: str, *, as_json: bool) -> None:
-    """Show what would be opened and ask whether it should be.
+def _ask(requests: Requests, standing: Standing, policy: Policy, by: str, *, as_json: bool) -> bool:
+    """Show what would be opened and return whether it should be.
 
     Raises:
         UsageError: Nobody can be asked.
-        ApprovalError: The answer is no.
     """
     if as_json or not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError(
@@ -207,8 +209,18 @@ def _ask(requests: Requests, standing: Standing, policy: Policy, by: str, *, as_
         )
     changes = paragraphs(_boundary(requests, standing, policy), standing, by=by)
     click.echo("\n".join(standing_lines(standing, policy, changes, utc_now())))
-    if not click.confirm("Approve exactly this?"):
-        raise ApprovalError(f"nothing was decided: `{standing.request.id}` stays as it is")
+    if standing.grant is not None:
+        click.echo(f"approved already: another approval takes the place of {standing.grant.id}")
+    return click.confirm("Approve exactly this?")
+
+
+def _undecided(request: str) -> list[str]:
+    """Return what a person is told whose answer is no: that was none yet, and how to give one."""
+    return [
+        f"nothing was decided: {request} stays as it is",
+        f"to refuse it: indult reject {request}",
+        f"to answer with words: indult discuss {request} --note TEXT",
+    ]
 
 
 def _outcome(standing: Standing, decision: HumanDecision, policy: Policy) -> list[str]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from indult.cli.frame import db_option, emit, json_option, law_option, printable
-from indult.cli.showing import grant_data, grant_line, reading, tell_damaged
+from indult.cli.showing import grant_data, grant_line, reading, tell_damaged, tell_nothing
 from indult.gate.requests import asked_stream
 
 if TYPE_CHECKING:
@@ -43,6 +43,8 @@ def command(*, subject: str | None, db: str | None, policy: str | None, as_json:
             why = "; ".join(void.refused) or f"it takes {void.wanted} approvals now"
             click.echo(printable(f"void: request `{void.request.id}` waits for an answer again: {why}"))
     tell_damaged(damaged, as_json=as_json)
+    if not as_json and not damaged and not any(look.grants or look.void for look in looked):
+        tell_nothing("no grant", subject)
     return 1 if damaged else None
 
 

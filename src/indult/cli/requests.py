@@ -10,7 +10,7 @@ import click
 
 from indult.approvals import HumanDecision
 from indult.cli.frame import db_option, emit, json_option, law_option, printable
-from indult.cli.showing import reading, request_line, row, tell_damaged
+from indult.cli.showing import reading, request_line, row, tell_damaged, tell_nothing
 from indult.errors import ForgedRecord, IndultError
 from indult.ledger import utc_now
 
@@ -55,14 +55,19 @@ def command(
     damaged = 0
     with reading(db, policy, create=watch) as (ledger, requests, law):
         view = _View(requests=requests, policy=law, subject=subject, as_json=as_json)
+        shown = 0
         after = _end(ledger)
         if everything:
             for stream, _ in ledger.streams(_STREAM):
                 damaged += not view.list(stream.removeprefix(_STREAM))
+                shown += 1
         else:
             for standing in requests.pending(subject):
                 view.show(standing)
+                shown += 1
             damaged = view.damaged(*requests.forged(subject))
+        if not shown and not damaged and not watch and not as_json:
+            tell_nothing("no request" if everything else "no open request", subject)
         if watch:
             _follow(ledger, view, after)
     return 1 if damaged else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -42,6 +43,7 @@ __all__ = [
     "standing_data",
     "standing_lines",
     "tell_damaged",
+    "tell_nothing",
     "unsigned_note",
 ]
 
@@ -49,6 +51,7 @@ UNNAMED: Final = "nothing: no exception is named, so whatever the answer is, nam
 """What approving a request opens that names no target."""
 
 _COMMIT: Final = "all in it that needs approval, and nothing once it is another commit"
+_MANIFEST: Final = "at a ship, in it only the entry below and what needs no approval"
 
 _UNITS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 _DURATION: Final = re.compile(r"(?:[0-9]{1,9}[smhdw])+")
@@ -215,7 +218,8 @@ def standing_lines(standing: Standing, policy: Policy, changes: Paragraphs, now:
     yield from _field("change", scope.change)
     yield from _opens(scope)
     yield from _field("under", ", ".join(scope.rules) or "no rule")
-    yield from _field("uses", _uses(standing))
+    if scope.targets:
+        yield from _field("uses", _uses(standing))
     yield from _field("expires", scope.expires_at or "never")
     if request.expires_at is not None and request.expires_at != scope.expires_at:
         yield from _field("answer by", request.expires_at)
@@ -259,6 +263,12 @@ def tell_damaged(errors: Iterable[IndultError], *, as_json: bool) -> None:
             emit({"error": exc.message})
         else:
             click.echo(printable(f"damaged: {exc.message}"))
+
+
+def tell_nothing(what: str, subject: str | None) -> None:
+    """Say to a person at a terminal that a list is empty; whoever reads the list gets nothing, as it holds nothing."""
+    if sys.stderr.isatty():
+        click.echo(printable(what if subject is None else f"{what} of `{subject}`"), err=True)
 
 
 def decision_lines(decision: HumanDecision) -> Iterator[str]:
@@ -305,6 +315,7 @@ def grant_data(grant: Grant) -> dict[str, Any]:
 
 def _opens(scope: Scope) -> Iterator[str]:
     """Yield what approving a request opens, each target on a line of its own."""
+    entries = {target[: target.find("#") + 1] for target in scope.targets if target.startswith("entry:")}
     if not scope.targets:
         yield from _field("opens", UNNAMED)
     for target, word in zip(scope.targets, scope.words(), strict=True):
@@ -313,6 +324,8 @@ def _opens(scope: Scope) -> Iterator[str]:
             yield from _field("", target)
         elif target.startswith("commit:"):
             yield from _field("", _COMMIT)
+        elif target.startswith("write:") and f"entry:{target.removeprefix('write:')}#" in entries:
+            yield from _field("", _MANIFEST)
 
 
 def _state(standing: Standing) -> str:
