@@ -98,6 +98,15 @@ class TestBranches:
             with pytest.raises(ShipError, match="there is no branch `fixes`"):
                 opened.head("fixes")
 
+    def test_says_what_may_have_been_meant(self, repo: Repo) -> None:
+        """A name that is no branch is told what it is, or what it is near to, whether refs are packed or not."""
+        repo.git("update-ref", "refs/remotes/origin/late/fix", "main")
+        repo.git("pack-refs", "--all", "--prune")
+        with Repository.open(repo.folder) as opened, pytest.raises(ShipError) as caught:
+            opened.head("origin/late/fix")
+
+        assert "local branches only: git branch late/fix origin/late/fix" == caught.value.hint
+
     def test_packed(self, repo: Repo) -> None:
         """A packed ref is found, whether it was packed before or after the repository was opened."""
         expected = repo.id("fix")

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Final, Self
 from indult.decompose.changes import Changed
 from indult.errors import ShipError
 from indult.ship import worktree
+from indult.ship.hints import LOCAL, meant
 from indult.ship.objects import FILE, LINK, PROGRAM, TREE, Objects
 from indult.ship.process import Git, failed, told
 from indult.ship.views import place, view
@@ -110,7 +111,7 @@ class Repository:
         """
         found = self.tip(branch)
         if found is None:
-            raise ShipError(f"there is no branch `{branch}`")
+            raise ShipError(f"there is no branch `{branch}`", hint=self._meant(branch))
         return found
 
     def tip(self, branch: str) -> str | None:
@@ -133,6 +134,11 @@ class Repository:
                     )
                 return oid.decode()
         return None
+
+    def _meant(self, branch: str) -> str | None:
+        """Return which branch may have been meant by a name that is none, or how to make one of what it names."""
+        done = self._git.run("for-each-ref", "--format=%(refname)", more=self._refs)
+        return meant(branch, done.stdout.decode(errors="backslashreplace").splitlines())
 
     def base(self, one: str, other: str) -> str | None:
         """Return a best common ancestor of two commits, none if their histories have nothing in common.
@@ -333,7 +339,7 @@ class Repository:
 
 def _ref(branch: str) -> str:
     if _NO_BRANCH.search(branch) or not branch.isprintable():
-        raise ShipError(f"`{branch}` is no name of a branch")
+        raise ShipError(f"`{branch}` is no name of a branch", hint=LOCAL)
     return f"refs/heads/{branch}"
 
 
