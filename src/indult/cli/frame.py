@@ -103,6 +103,17 @@ class Verbs(click.Group):
             with formatter.section("Verbs"):
                 formatter.write_dl([(verb, about) for verb, (_, about) in self.table.items()])
 
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the verb; a complaint about its command line names its help, not that of the whole."""
+        try:
+            return super().invoke(ctx)
+        except click.UsageError as exc:
+            # What the parser itself refuses, such as an option without its value, comes without a context.
+            verb = self.get_command(ctx, ctx.invoked_subcommand or "")
+            if exc.ctx is None and verb is not None:
+                exc.ctx = click.Context(verb, info_name=verb.name, parent=ctx)
+            raise
+
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
