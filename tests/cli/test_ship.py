@@ -104,6 +104,18 @@ class TestLanding:
 
         assert {"result": "landed", "commit": ship.tip(), "files": ["docs/a.md"], "grants": [], "behind": []} == row
 
+    def test_lists_fifty_files(self, dock: Any) -> None:
+        """Of many files the first fifty are listed, and how many more there are; JSON has all of them."""
+        files = [f"docs/{number:02}.md" for number in range(52)]
+        ship = dock(*map(write, files))
+        expected = [": 52 files", *(f"  {name}" for name in files[:50]), "  and 2 more"]
+        row = ship.row("--dry-run")
+
+        for ran in (ship("--dry-run"), ship()):
+            first, *rest = ran.stdout.splitlines()
+            assert expected == [first[-10:], *rest]
+        assert files == row["files"]
+
     def test_nothing_to_land(self, dock: Any) -> None:
         """A branch that the target has already is no error."""
         ship = dock(write("docs/a.md"))
@@ -294,10 +306,38 @@ class TestHolding:
         assert 4 == ship().exit_code
 
     def test_what_is_denied_is_not_asked_for(self, dock: Any) -> None:
-        """With a denied change nobody is asked."""
+        """With a denied change nobody is asked, and the refusal says so."""
         ship = dock(*DENIED)
+        ran = ship("--hold", "please")
 
-        assert (2, "") == (ship("--hold", "please").exit_code, ship.indult("requests").stdout)
+        assert (2, "") == (ran.exit_code, ship.indult("requests").stdout)
+        assert "nobody was asked: what is denied, no approval opens" == ran.stdout.splitlines()[-1]
+        assert "nobody was asked" not in ship().stdout
+
+    @pytest.mark.parametrize(
+        ("text", "message"),
+        [
+            ("", "`--hold` takes a line that tells a person why\nhint: --hold "),
+            ("  ", "`--hold` takes a line that tells a person why\nhint: --hold "),
+            ("a\nb", "the text of `--hold` holds U+000A"),
+        ],
+    )
+    def test_a_question_that_is_none(self, dock: Any, text: str, message: str) -> None:
+        """What nobody could be asked is refused before the branch is judged, and nothing is recorded."""
+        ship = dock(*PATCH)
+        ran = ship("--hold", text)
+
+        assert (1, "", True) == (ran.exit_code, ran.stdout, ran.stderr.startswith(f"error: {message}"))
+        assert 0 == ship.events()
+
+    def test_without_its_text(self, dock: Any) -> None:
+        """An option without its value points at the help of the verb."""
+        ran = dock(*PATCH)("--hold")
+
+        assert (1, "error: option `--hold` requires an argument\nhint: see `indult ship --help`\n") == (
+            ran.exit_code,
+            ran.stderr,
+        )
 
     def test_what_is_allowed_lands(self, dock: Any) -> None:
         """Where nothing needs an approval there is nothing to ask."""
@@ -321,13 +361,19 @@ class TestChecks:
         return ship
 
     def test_a_check_that_fails(self, dock: Any) -> None:
-        """What fails a check does not land: the check, why and its output are told."""
-        ship = self.trusted(dock(*PLAIN, law=LAW + "checks: {unit: [sh, -c, 'cat docs/a.md; exit 3']}\n"))
+        """What fails a check does not land: the check, why, the command and its output are told."""
+        command = ["sh", "-c", "cat docs/a.md; exit 3"]
+        ship = self.trusted(dock(*PLAIN, law=LAW + f"checks: {{unit: {command}}}\n"))
         before = ship.tip()
         ran = ship()
 
         assert (1, before) == (ran.exit_code, ship.tip())
-        assert ["refused", "  the check `unit` did not pass: ended with 3", "  | new"] == ran.stdout.splitlines()
+        assert [
+            "refused",
+            "  the check `unit` did not pass: ended with 3",
+            "  $ sh -c 'cat docs/a.md; exit 3'",
+            "  | new",
+        ] == ran.stdout.splitlines()
 
     def test_a_check_that_nobody_trusts(self, dock: Any) -> None:
         """A policy that nobody trusts runs no program."""
@@ -374,6 +420,9 @@ class TestErrors:
             (("ship", "fix", "--into", "main", "--policy-file", "law.yaml"), 3, "there is no `law.yaml` in it"),
             (("ship", "fix", "--into", "main", "--repository", os.sep), 1, ""),
             (("ship", "fix", "--into", "main", "--signal", "a\nb"), 1, "the signal holds U+000A"),
+            (("ship", "fix", "--into", "main", "--signal", "signal:s1"), 1, "hint: leave it out: `s1`"),
+            (("ship", "fxi", "--into", "main"), 1, "there is no branch `fxi`\nhint: did you mean `fix`?"),
+            (("ship", "fix~1", "--into", "main"), 1, "hint: local branches only: git branch NAME REVISION"),
             (("ship", "fix"), 1, "missing option `--into`"),
         ],
     )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from itertools import islice
+from shlex import join
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -14,6 +16,7 @@ from indult.errors import UsageError
 from indult.judgements import Verdict
 from indult.ledger import open_ledger
 from indult.places import repository_ledger
+from indult.scopes import check_line
 from indult.ship.git import Repository
 from indult.ship.report import signal_subject
 from indult.ship.ship import POLICY_FILE, Judged, Landed, Refused, Ship
@@ -25,6 +28,9 @@ if TYPE_CHECKING:
     from indult.approvals import Standing
 
 __all__ = ["command"]
+
+MOST_LISTED: Final = 50
+"""How many files are listed as text; `--json` gives all."""
 
 
 @click.command(
@@ -77,6 +83,7 @@ def command(
     """Ship a branch, and say what came of it."""
     if dry_run and hold is not None:
         raise UsageError("`--hold` asks a person, and `--dry-run` records nothing", hint="one of them at a time")
+    _check_hold(hold)
     subjects = [signal_subject(name) for name in signal] + ([] if subject is None else [subject])
     with Repository.open(repository) as opened, open_ledger(db or repository_ledger(opened.root)) as ledger:
         ship = Ship(
@@ -95,15 +102,32 @@ def command(
             judged = ship.judge()
             if not judged.allowed and judged.judgement.verdict is Verdict.ASK_USER:
                 return _held(ship, judged, hold, as_json=as_json)
-        return _tell(ship, ship.run(), as_json=as_json)
+        return _tell(ship, ship.run(), as_json=as_json, hold=hold is not None)
 
 
-def _tell(ship: Ship, came: Landed | Refused, *, as_json: bool) -> int:
-    """Say what came of a ship and return the exit code."""
+def _check_hold(text: str | None) -> None:
+    """Refuse a question that no person could be asked, before anything is judged.
+
+    Raises:
+        UsageError: It is empty.
+        ScopeError: It is not one plain line.
+    """
+    if text is None:
+        return
+    if not text.strip():
+        raise UsageError("`--hold` takes a line that tells a person why", hint='--hold "the two go together"')
+    check_line(text, "text of `--hold`")
+
+
+def _tell(ship: Ship, came: Landed | Refused, *, as_json: bool, hold: bool = False) -> int:
+    """Say what came of a ship and return the exit code; `hold` tells that a person was to be asked."""
     if as_json:
         emit(came.to_dict())
     elif isinstance(came, Refused):
-        say(*map(printable, _refused_lines(came)))
+        lines = [*_refused_lines(came)]
+        if hold and came.verdict is Verdict.DENY:
+            lines.append("nobody was asked: what is denied, no approval opens")
+        say(*map(printable, lines))
     else:
         say(*map(printable, _landed_lines(ship, came)))
     return _code(came)
@@ -174,6 +198,7 @@ def _refused_lines(came: Refused, held: Standing | None = None) -> Iterator[str]
     yield "refused"
     yield from (f"  {line}" for line in came.lines)
     if came.failed is not None:
+        yield f"  $ {join(came.failed.command)}"
         yield from (f"  | {line}" for line in came.failed.output.splitlines())
     if held is not None:
         yield f"{held.request.id} asks for exactly this commit: indult show {held.request.id}"
@@ -186,4 +211,6 @@ def _files(files: tuple[str, ...]) -> str:
 
 
 def _listed(files: tuple[str, ...]) -> Iterator[str]:
-    return (f"  {name}" for name in files)
+    yield from (f"  {name}" for name in islice(files, MOST_LISTED))
+    if len(files) > MOST_LISTED:
+        yield f"  and {len(files) - MOST_LISTED} more"

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Final
+from typing import IO, TYPE_CHECKING, Any, Final
 
 from indult.errors import ShipError
 from indult.ledger import mask_text
@@ -36,11 +36,16 @@ _TAIL: Final = 4000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failed:
-    """A check that did not pass: its name, why, and the end of what it printed."""
+    """A check that did not pass: its name, why, the end of what it printed, and the words of the command that ran."""
 
     name: str
     why: str
     output: str
+    command: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        return {"name": self.name, "command": list(self.command), "why": self.why, "output": self.output}
 
 
 def run_checks(
@@ -60,7 +65,7 @@ def run_checks(
             with (folder / "output").open("w+b") as output:
                 why = _run(name, list(words), folder, output, seconds)
                 if why is not None:
-                    return Failed(name=name, why=why, output=_end(output))
+                    return Failed(name=name, why=why, output=_end(output), command=tuple(words))
     return None
 
 
