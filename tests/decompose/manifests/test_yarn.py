@@ -160,8 +160,9 @@ def test_what_comes_with_an_upgrade() -> None:
 
 
 def test_what_nobody_needs() -> None:
-    """Another package that comes or goes is an entry of its own."""
-    assert beside(PATH, CLASSIC, f"{upgrade(CLASSIC)}\n{FRESH}") == ["entry:yarn.lock#fresh@2.0.0"]
+    """Another package that comes or goes is an entry of its own, and so is the range at which only it is wanted."""
+    fresh = ["entry:yarn.lock#fresh@2.0.0", "entry:yarn.lock#fresh@^2.0.0"]
+    assert beside(PATH, CLASSIC, f"{upgrade(CLASSIC)}\n{FRESH}") == fresh
     assert beside(PATH, LATER, upgrade(LATER) + later_block("evil", "1.0.0", "1.0.0")) == ["entry:yarn.lock#evil@1.0.0"]
     gone = upgrade(CLASSIC).replace(CLASSIC[CLASSIC.index('"@s/tool') : CLASSIC.index("deep@")], "")
     assert beside(PATH, CLASSIC, gone) == ["entry:yarn.lock#@s/tool@none"]
@@ -177,13 +178,14 @@ def test_what_another_package_needs_too() -> None:
 
 
 def test_a_block_of_two_names() -> None:
-    """A block that answers two names is an entry of both."""
+    """A block that answers two names is an entry of both, and a range that no package needs is one besides."""
     found = after(CLASSIC, "libdb@1.8.3, libdb@^1.0.0:", '"libdb@1.8.3", "libdb@^1.0.0", "other@2.0.0":')
     assert found == ["change:yarn.lock#other: is answered with another version", "entry:yarn.lock#other@1.8.3"]
     ranged = after(CLASSIC, "libdb@1.8.3, libdb@^1.0.0:", "libdb@1.8.3, libdb@^1.0.0, other@^1.0.0:")
     assert ranged == [
         "change:yarn.lock#other: resolved to something else than this version of it",
         "entry:yarn.lock#other@1.8.3",
+        "entry:yarn.lock#other@^1.0.0",
     ]
 
 
@@ -334,6 +336,14 @@ def test_another_package_at_the_same_version(old: str, new: str) -> None:
         "change:yarn.lock#other: changed at version 1.0.0",
         "entry:yarn.lock#other@1.0.0",
     ]
+
+
+def test_a_range_that_only_the_manifest_wants() -> None:
+    """In version 1, a new range at the head of a block is the manifest's own where no package needs it."""
+    new = CLASSIC.replace("libdb@1.8.2, ", "libdb@^1.8.2, ")
+    assert beside(PATH, CLASSIC, new) == ["entry:yarn.lock#libdb@1.8.2", "entry:yarn.lock#libdb@^1.8.2"]
+    needed = new.replace('libdb "^1.0.0"', 'libdb "^1.8.2"')
+    assert "entry:yarn.lock#libdb@^1.8.2" not in told(PATH, CLASSIC, needed)
 
 
 @pytest.mark.parametrize(

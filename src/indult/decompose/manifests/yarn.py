@@ -11,8 +11,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 from urllib.parse import unquote
 
+from indult.decompose.manifests import ranges
 from indult.decompose.manifests.graph import Lock, Package, attribute
-from indult.decompose.manifests.names import change, is_name, is_plain, mapping, shown, tarball, weaker
+from indult.decompose.manifests.names import change, entry, is_name, is_plain, mapping, shown, tarball, weaker
 from indult.decompose.manifests.npm import SECTIONS, entries, fields
 from indult.decompose.manifests.reading import Unreadable, decode, read_yaml, same
 from indult.decompose.manifests.yarn_classic import read_classic
@@ -56,6 +57,8 @@ def targets(path: str, old: bytes | None, new: bytes) -> Iterator[str]:
     meta = before.pop("__metadata", {}), after.pop("__metadata", {})
     yield from fields(path, *meta, set(), "__metadata")
     yield from _manifests(path, before, after)
+    if not later:
+        yield from _ranges(path, before, after)
     own = _own_later if later else _own_classic
     stays = before.keys() & after.keys()
     yield from attribute(path, _lock(before, stays, later=later), _lock(after, stays, later=later), own)
@@ -109,6 +112,15 @@ def _manifests(path: str, old: _Blocks, new: _Blocks) -> Iterator[str]:
         for section in SECTIONS:
             one, other = (mapping(side.get(section, {}), f"`{section}`") for side in (before, after))
             yield from entries(path, _stripped(one), _stripped(other))
+
+
+def _ranges(path: str, old: _Blocks, new: _Blocks) -> Iterator[str]:
+    """Yield the new ranges that no package needs: in version 1 they are all that is left of the manifest's own."""
+    needed = {need for block in new.values() for need in _find(new, block, _NEEDS)}
+    for head in new.keys() - old.keys() - needed:
+        asked = _range(head)
+        if not is_plain(asked) and ranges.is_npm(asked):
+            yield entry(path, _name(head), ranges.unnamed(asked))
 
 
 def _stripped(section: Mapping[str, Any]) -> dict[str, Any]:
