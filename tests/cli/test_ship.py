@@ -311,7 +311,7 @@ class TestHolding:
         ran = ship("--hold", "please")
 
         assert (2, "") == (ran.exit_code, ship.indult("requests").stdout)
-        assert "nobody was asked: what is denied, no approval opens" == ran.stdout.splitlines()[-1]
+        assert "nobody was asked: what is denied cannot be held" == ran.stdout.splitlines()[-1]
         assert "nobody was asked" not in ship().stdout
 
     @pytest.mark.parametrize(

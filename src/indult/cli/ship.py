@@ -126,7 +126,7 @@ def _tell(ship: Ship, came: Landed | Refused, *, as_json: bool, hold: bool = Fal
     elif isinstance(came, Refused):
         lines = [*_refused_lines(came)]
         if hold and came.verdict is Verdict.DENY:
-            lines.append("nobody was asked: what is denied, no approval opens")
+            lines.append("nobody was asked: what is denied cannot be held")
         say(*map(printable, lines))
     else:
         say(*map(printable, _landed_lines(ship, came)))
