@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from tests.conftest import Ran, Run
 
 LAW = "schema: 1\nextends: indult/repository@1\n"
+NAMED = "--signal ID --relaxes-constraint --dependency libdb --version 1.8.3"
 HINT = "to ask a person for exactly this commit: --hold TEXT"
 
 MANIFEST = '{"name": "demo", "dependencies": {"libdb": "1.8.2", "other": "1.0.0"}}\n'
@@ -202,6 +203,8 @@ class TestRefusing:
             "  may only change package.json scripts, not libdb@1.8.3 [repo.dependencies]",
             "  may not change vendor/other.js [repo.dependencies]",
             "  hand back and name the one change that is needed: dependency_exception {dependency, version, paths, change}",
+            f"  as a command: indult report {NAMED} --path package.json --path vendor/other.js --change TEXT",
+            "nothing was handed back for branch:fix",
             HINT,
         ] == ran.stdout.splitlines()
 
@@ -256,7 +259,7 @@ class TestForeseeing:
 
     def test_says_what_would_happen(self, dock: Any) -> None:
         """It names what would land, the grants it would use and the checks that would run first."""
-        ship = dock(*PATCH, law=LAW + "checks: {unit: [make, test]}\n")
+        ship = TestChecks.trusted(dock(*PATCH, law=LAW + "checks: {unit: [make, test]}\n"))
         ship.named("package.json")
         (grant,) = ship.indult("grants", "--json").json
         ran = ship("--signal", "s1", "--dry-run")

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -170,8 +171,20 @@ class TestRefusal:
         discussed = yard.refused()
         yard.decide(found, Choice.REJECT)
 
-        assert [before] * 4 == [direction, handed, discussed, yard.refused()]
+        rejected = yard.refused()
+
+        assert [before] * 4 == [direction, handed, discussed, rejected]
         assert "covers only" not in before.message
+        assert [
+            "nothing was handed back for signal:s1",
+            "named no exception, so its approval opened nothing: name it and ask again",
+            "waits for an answer: indult show",
+            "waits for an answer, and ann chose to discuss: I approve of the idea",
+            "was answered: ann chose to reject",
+        ] == [
+            re.sub(r"^r_\w+ | r_\w+$", "", came.asked).removesuffix(": indult show" if came is discussed else "")
+            for came in (before, direction, handed, discussed, rejected)
+        ]
 
     def test_words_of_the_branch_open_nothing(self, yard: Yard) -> None:
         """A branch that says it was approved, in its message, its trailers or a file, is judged as if it did not (R6)."""

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pytest
+
 from indult import Verdict, loads_policy
 from indult.boundary import Fault
 from indult.scopes import Scope
@@ -107,7 +109,31 @@ class TestRefusal:
         assert "covers only" not in said
 
     def test_of_what_no_exception_opens_does_not_offer_one(self) -> None:
-        """A denied path is no matter for a named exception."""
-        said = said_of([Fault("write:.env", ".env", Verdict.DENY, ("repo.secrets",))])
+        """A denied path is no matter for a named exception, and neither is what asks beside it."""
+        denied = Fault("write:.env", ".env", Verdict.DENY, ("repo.secrets",))
 
-        assert "may not change .env [repo.secrets]" == said
+        assert (
+            "may not change .env [repo.secrets]; no approval opens what is denied [repo.secrets]: take it off the branch"
+            == said_of([denied])
+        )
+        assert "hand back" not in said_of([denied, asks("write:vendor/a", "vendor/a")])
+
+    @pytest.mark.parametrize(
+        "target", ["write:.npmrc", "field:package.json#/version", "delete:bun.lock", "mode:vendor/a"]
+    )
+    def test_offers_no_exception_that_could_not_be_named(self, target: str) -> None:
+        """What no record can name is not asked to be named."""
+        assert "hand back" not in said_of([asks(target, "x")])
+
+    def test_gives_the_command_that_would_ask(self) -> None:
+        """With one dependency at fault, the words are there to copy, quoted for a shell."""
+        faults = [
+            asks("entry:package.json#@scope/a@1.2.3", "package.json"),
+            asks("entry:a b/package-lock.json#@scope/a@1.2.3", "a b/package-lock.json"),
+        ]
+
+        assert (
+            "as a command: indult report --signal ID --relaxes-constraint --dependency @scope/a --version 1.2.3"
+            " --path package.json --path 'a b/package-lock.json' --change TEXT" in refusal(faults, LAW)
+        )
+        assert not any("as a command" in line for line in refusal([*faults, asks("entry:go.mod#b@v1", "go.mod")], LAW))

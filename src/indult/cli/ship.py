@@ -20,7 +20,6 @@ from indult.scopes import check_line
 from indult.ship.git import Repository
 from indult.ship.report import signal_subject
 from indult.ship.ship import POLICY_FILE, Judged, Landed, Refused, Ship
-from indult.ship.words import refusal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -142,11 +141,12 @@ def _code(came: Landed | Refused) -> int:
 
 def _foresee(ship: Ship, *, as_json: bool) -> int:
     """Say what would come of a ship now; the checks are named and not run."""
-    judged = ship.judge()
+    judged = ship.judge(recover=False)
     if judged.empty:
         return _tell(ship, Landed(commit=judged.onto, empty=True), as_json=as_json)
     if not judged.allowed:
-        return _tell(ship, _refusal(judged), as_json=as_json)
+        return _tell(ship, ship.refusal(judged), as_json=as_json)
+    ship.ready(judged)
     checks = sorted(judged.policy.checks or ())
     if as_json:
         files, grants = list(judged.files), list(judged.judgement.grants)
@@ -157,16 +157,6 @@ def _foresee(ship: Ship, *, as_json: bool) -> int:
         lines += [f"would run the check {name} first" for name in checks]
         say(*map(printable, lines))
     return 0
-
-
-def _refusal(judged: Judged) -> Refused:
-    """Return what the gate would say of a branch that it does not let through, without recording it."""
-    return Refused(
-        lines=refusal(judged.faults, judged.policy, judged.exception),
-        verdict=judged.judgement.verdict,
-        rules=judged.judgement.rules,
-        faults=judged.faults,
-    )
 
 
 def _held(ship: Ship, judged: Judged, text: str, *, as_json: bool) -> int:
@@ -202,7 +192,10 @@ def _refused_lines(came: Refused, held: Standing | None = None) -> Iterator[str]
         yield from (f"  | {line}" for line in came.failed.output.splitlines())
     if held is not None:
         yield f"{held.request.id} asks for exactly this commit: indult show {held.request.id}"
-    elif came.verdict is Verdict.ASK_USER:
+        return
+    if came.asked:
+        yield came.asked
+    if came.verdict is Verdict.ASK_USER:
         yield "to ask a person for exactly this commit: --hold TEXT"
 
 

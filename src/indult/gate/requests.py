@@ -121,6 +121,11 @@ class Requests:
         """Return the requests that wait for an answer, those of one subject or all, oldest first."""
         return self._records.pending(subject)[0]
 
+    def last(self, subject: str) -> Standing | None:
+        """Return how the request stands that a subject opened last, if it ever opened one."""
+        asked = self.ledger.last(asked_stream(subject), "asked")
+        return None if asked is None else self.standing(str(asked.data["request"]))
+
     def grant(self, grant: str) -> Standing:
         """Return how the request behind a grant stands.
 

@@ -25,7 +25,7 @@ from indult.scopes import Scope
 from indult.ship.checks import Failed, run_checks
 from indult.ship.intents import GRANT, Intent, bring_along, landed, recover, reservations, started, undo
 from indult.ship.report import HANDOFF
-from indult.ship.words import refusal
+from indult.ship.words import answered, refusal
 from indult.trust import effective_policy, trusted
 
 if TYPE_CHECKING:
@@ -107,7 +107,8 @@ class Landed:
 class Refused:
     """A branch that did not land, and why: by the gate (`verdict` and `faults`), a check, or since something moved.
 
-    `lines` say why, one reason each.
+    `lines` say why, one reason each. `asked` says beside them what became of the last question to a person; what the
+    gate says is the same to the letter until somebody approves (R67).
     """
 
     lines: tuple[str, ...]
@@ -115,6 +116,7 @@ class Refused:
     rules: tuple[str, ...] = ()
     faults: tuple[Fault, ...] = ()
     failed: Failed | None = None
+    asked: str = field(default="", compare=False)
 
     @property
     def message(self) -> str:
@@ -126,6 +128,8 @@ class Refused:
         shown: dict[str, Any] = {"result": "refused", "message": self.message, "rules": list(self.rules)}
         if self.verdict is not None:
             shown["verdict"] = str(self.verdict)
+        if self.asked:
+            shown["asked"] = self.asked
         if self.failed is not None:
             shown["check"] = {"name": self.failed.name, "why": self.failed.why, "output": self.failed.output}
         shown["faults"] = [
@@ -164,14 +168,17 @@ class Ship:
             return Landed(commit=judged.onto, empty=True)
         if not judged.allowed:
             return self.refuse(judged)
+        self.ready(judged)
         failed = self.check(judged)
         if failed is not None:
             why = f"the check `{failed.name}` did not pass: {failed.why}"
             return self._refused(judged, Refused(lines=(why,), failed=failed))
         return self.land(judged)
 
-    def judge(self) -> Judged:
-        """Judge every change that the branch would bring to the target; nothing is recorded and nothing moves.
+    def judge(self, *, recover: bool = True) -> Judged:
+        """Judge every change that the branch would bring to the target; nothing moves.
+
+        What an earlier ship left open is closed first, unless `recover` is false: then nothing is recorded.
 
         Raises:
             ShipError: Git cannot be trusted or used here, a branch is missing, or it does not merge.
@@ -183,7 +190,8 @@ class Ship:
         if repository.base(onto, head) is None:
             raise ShipError(f"`{self.branch}` and `{self.into}` have no history in common")
         policy = self.policy(onto)
-        self._recover(policy)
+        if recover:
+            self._recover(policy)
         gate = self._gate(policy)
         action = Action(
             tool="ship",
@@ -209,22 +217,37 @@ class Ship:
         found = self._own_policy(commit)
         return effective_policy(self._policy_place(), self.ledger, found=found)
 
-    def check(self, judged: Judged) -> Failed | None:
-        """Run the checks of the target's policy on a fresh checkout of what would land, and return the first failure.
+    def ready(self, judged: Judged) -> None:
+        """See that nothing outside of the branch would keep it from landing.
 
         Raises:
-            ShipError: The policy that names them is not the one that a person trusts, or one cannot be started.
+            ShipError: The target is checked out with changes in what would land, or the policy names checks and is not
+                the one that a person trusts.
         """
+        for worktree in self.repository.worktrees(self.into):
+            dirty = self.repository.dirty(worktree, judged.files)
+            if dirty:
+                names = ", ".join(f"`{path}`" for path in dirty)
+                raise ShipError(
+                    f"`{self.into}` is checked out in `{worktree}` with changes in what would land: {names}",
+                    hint="commit, stash or move them, and ship again",
+                )
         own = self._own_policy(judged.onto)
-        if not own.checks:
-            return None
-        record = trusted(self._policy_place(), self.ledger)
-        if record is None or record.digest != own.digest:
+        record = trusted(self._policy_place(), self.ledger) if own.checks else None
+        if own.checks and (record is None or record.digest != own.digest):
             raise ShipError(
                 f"`{self.policy_file}` of `{self.into}` names checks, and nobody trusts it as it is",
                 hint="look at it and run `indult trust` in the work tree of the target",
             )
-        return run_checks(own.checks, self.repository, judged.tree)
+
+    def check(self, judged: Judged) -> Failed | None:
+        """Run the checks of the target's policy on a fresh checkout of what would land, and return the first failure.
+
+        Raises:
+            ShipError: One of them cannot be started.
+        """
+        checks = self._own_policy(judged.onto).checks
+        return run_checks(checks, self.repository, judged.tree) if checks else None
 
     def land(self, judged: Judged) -> Landed | Refused:
         """Judge once more, and let the target be what was judged, if neither branch nor target has moved since.
@@ -233,13 +256,7 @@ class Ship:
         """
         repository = self.repository
         with repository.lock():
-            for worktree in repository.worktrees(self.into):
-                dirty = repository.dirty(worktree, judged.files)
-                if dirty:
-                    names = ", ".join(f"`{path}`" for path in dirty)
-                    raise ShipError(
-                        f"`{self.into}` is checked out in `{worktree}` with changes in what would land: {names}"
-                    )
+            self.ready(judged)
             found = self._begin(judged)
             if isinstance(found, Refused):
                 return found
@@ -255,14 +272,18 @@ class Ship:
 
     def refuse(self, judged: Judged) -> Refused:
         """Record that the gate refused a branch, and say why; no request opens."""
-        return self._refused(
-            judged,
-            Refused(
-                lines=refusal(judged.faults, judged.policy, judged.exception),
-                verdict=judged.judgement.verdict,
-                rules=judged.judgement.rules,
-                faults=judged.faults,
-            ),
+        return self._refused(judged, self.refusal(judged))
+
+    def refusal(self, judged: Judged) -> Refused:
+        """Return why the gate refuses a branch: every fault, what is open, and what became of the last question."""
+        subject = judged.gate.subject
+        waits = judged.exception is None and judged.judgement.verdict is Verdict.ASK_USER
+        return Refused(
+            lines=refusal(judged.faults, judged.policy, judged.exception),
+            verdict=judged.judgement.verdict,
+            rules=judged.judgement.rules,
+            faults=judged.faults,
+            asked=answered(judged.gate.requests.last(subject), subject) if waits else "",
         )
 
     def hold(self, judged: Judged, *, change: str, question: str | None = None) -> Standing:

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import shlex
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
+from indult.approvals import Choice, RequestState, Standing
 from indult.boundary import Fault
 from indult.decompose.manifests import comparer
+from indult.errors import ScopeError
+from indult.judgements import Verdict
+from indult.scopes import Scope, dependency_path
 from indult.ship.report import DEPENDENCY
 
 if TYPE_CHECKING:
     from indult.policy import Policy
-    from indult.scopes import Scope
 
-__all__ = ["MOST_PATHS", "refusal"]
+__all__ = ["MOST_PATHS", "answered", "refusal"]
 
 MOST_PATHS: Final = 500
 """How many paths a refusal names; the record of the ship has them all."""
@@ -44,11 +48,55 @@ def refusal(faults: Sequence[Fault], policy: Policy, scope: Scope | None = None)
     if scope is not None:
         covered = _paths(scope)
         said.append(f"the named exception {scope.title} covers only {', '.join(covered or scope.targets)}")
-    elif any(policy.rule(name).exception == DEPENDENCY for fault in faults for name in fault.rules):
-        said.append(
-            "hand back and name the one change that is needed: dependency_exception {dependency, version, paths, change}"
-        )
+    said += _ways_on(faults, policy) if scope is None else ()
     return tuple(said)
+
+
+def answered(found: Standing | None, subject: str) -> str:
+    """Return what has become of the last question that was put to a person for a subject."""
+    if found is None:
+        return f"nothing was handed back for {subject}"
+    request = found.request.id
+    match found.state:
+        case RequestState.OPEN:
+            talk = found.decisions and found.decisions[-1].choice is Choice.DISCUSS
+            said = f", and {found.answer}" if talk else ""
+            return f"{request} waits for an answer{said}: indult show {request}"
+        case RequestState.REJECTED:
+            return f"{request} was answered: {found.answer}"
+        case RequestState.APPROVED:
+            return f"{request} named no exception, so its approval opened nothing: name it and ask again"
+        case _:
+            return f"{request} is {found.state}: hand back again"
+
+
+def _ways_on(faults: Sequence[Fault], policy: Policy) -> Iterator[str]:
+    """Yield how what is at fault could be opened, or that it cannot."""
+    denied = {name for fault in faults if fault.verdict is Verdict.DENY for name in fault.rules}
+    if denied:
+        yield f"no approval opens what is denied [{', '.join(sorted(denied))}]: take it off the branch"
+    elif all(_nameable(fault, policy) for fault in faults):
+        yield "hand back and name the one change that is needed: dependency_exception {dependency, version, paths, change}"
+        owners = {fault.target.partition("#")[2] for fault in faults if _kind(fault.target) == "entry"}
+        if len(owners) == 1:
+            name, _, version = owners.pop().rpartition("@")
+            paths = dict.fromkeys(_path(fault.target) for fault in faults)
+            words = ["--dependency", name, "--version", version, *(word for path in paths for word in ("--path", path))]
+            yield f"as a command: indult report --signal ID --relaxes-constraint {shlex.join(words)} --change TEXT"
+
+
+def _nameable(fault: Fault, policy: Policy) -> bool:
+    """Tell whether a named exception could cover a fault."""
+    kind, path = _kind(fault.target), _path(fault.target)
+    try:
+        if kind == "entry":
+            name, _, version = fault.target.partition("#")[2].rpartition("@")
+            Scope.dependency(name, version, [path], "c", subject="s")
+        elif kind != "write" or not dependency_path(path):
+            return False
+    except ScopeError:
+        return False
+    return all(policy.rule(name).exception == DEPENDENCY for name in fault.rules)
 
 
 def _one(path: str, faults: Sequence[Fault], scope: Scope | None) -> str:
