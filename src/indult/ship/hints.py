@@ -1,4 +1,4 @@
-"""What to do about a ship that cannot begin: a name that is no local branch, a law that is not there, changes in the way."""
+"""What to do about a ship that cannot begin: a name that is no local branch, and a law that is not there."""
 
 from __future__ import annotations
 
@@ -7,13 +7,10 @@ from collections.abc import Iterable
 from shlex import quote
 from typing import Final
 
-__all__ = ["DIRTY", "LOCAL", "commit_law", "meant"]
+__all__ = ["LOCAL", "commit_law", "meant"]
 
 LOCAL: Final = "local branches only: git branch NAME REVISION"
 """For what names something else than a branch."""
-
-DIRTY: Final = "commit, stash or move them, and ship again"
-"""For a work tree of the target with changes in what would land."""
 
 _HEADS: Final = "refs/heads/"
 _REMOTES: Final = "refs/remotes/"
