@@ -180,7 +180,9 @@ class TestLanding:
         ran = ship()
 
         assert (1, "", before) == (ran.exit_code, ran.stdout, ship.tip())
-        assert "with changes in what would land: `docs/a.md`" in ran.stderr
+        assert ran.stderr.endswith(
+            " with changes in what would land: `docs/a.md`\nhint: commit, stash or move them, and ship again\n"
+        )
 
     def test_from_elsewhere(self, dock: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         """`--repository` names the repository, and `--policy-file` where the policy lies in the target."""
@@ -377,6 +379,7 @@ class TestChecks:
             "  $ sh -c 'cat docs/a.md; exit 3'",
             "  | new",
         ] == ran.stdout.splitlines()
+        assert {"name": "unit", "command": command, "why": "ended with 3", "output": "new\n"} == ship.row()["check"]
 
     def test_a_check_that_nobody_trusts(self, dock: Any) -> None:
         """A policy that nobody trusts runs no program."""
@@ -426,6 +429,11 @@ class TestErrors:
             (("ship", "fix", "--into", "main", "--signal", "signal:s1"), 1, "hint: leave it out: `s1`"),
             (("ship", "fxi", "--into", "main"), 1, "there is no branch `fxi`\nhint: did you mean `fix`?"),
             (("ship", "fix~1", "--into", "main"), 1, "hint: local branches only: git branch NAME REVISION"),
+            (
+                ("ship", "fix", "--into", "main", "--policy-file", "law.yaml"),
+                3,
+                "hint: commit `law.yaml` to `main`, for instance with these two lines:\nschema: 1\n",
+            ),
             (("ship", "fix"), 1, "missing option `--into`"),
         ],
     )
@@ -436,3 +444,16 @@ class TestErrors:
 
         assert (code, "", True) == (ran.exit_code, ran.stdout, message in ran.stderr)
         assert ran.stderr.startswith("error: ")
+
+    def test_a_law_that_nobody_committed(self, dock: Any) -> None:
+        """A policy that only lies in the work tree is no law, and the error says where it is and what to do."""
+        ship = dock(*PLAIN)
+        git(ship.branches.folder, "rm", "--quiet", "--cached", "indult.yaml")
+        git(
+            ship.branches.folder, "-c", "user.name=a", "-c", "user.email=a@shop.example", "commit", "--quiet", "-m", "b"
+        )
+        ran = ship()
+        place = ship.branches.folder / "indult.yaml"
+
+        assert (3, "") == (ran.exit_code, ran.stdout)
+        assert f"hint: `{place}` is there, and not committed to `main`: commit it to that branch\n" in ran.stderr

@@ -23,6 +23,7 @@ from indult.ledger import Draft
 from indult.policy import loads_policy
 from indult.scopes import Scope
 from indult.ship.checks import Failed, run_checks
+from indult.ship.hints import commit_law
 from indult.ship.intents import GRANT, Intent, bring_along, landed, recover, reservations, started, undo
 from indult.ship.report import HANDOFF
 from indult.ship.words import answered, refusal
@@ -131,7 +132,7 @@ class Refused:
         if self.asked:
             shown["asked"] = self.asked
         if self.failed is not None:
-            shown["check"] = {"name": self.failed.name, "why": self.failed.why, "output": self.failed.output}
+            shown["check"] = self.failed.to_dict()
         shown["faults"] = [
             {"target": f.target, "path": f.origin, "verdict": str(f.verdict), "rules": list(f.rules)}
             for f in self.faults
@@ -430,9 +431,10 @@ class Ship:
     def _own_policy(self, commit: str) -> Policy:
         text = self.repository.file(commit, self.policy_file)
         if text is None:
+            place = self._policy_place()
             raise PolicyError(
                 f"`{self.into}` has no policy: there is no `{self.policy_file}` in it",
-                hint=f"commit one to `{self.into}`, for instance `schema: 1` and `extends: indult/repository@1`",
+                hint=commit_law(self.into, self.policy_file, place=place if os.path.lexists(place) else None),
             )
         return loads_policy(text, source=f"{self.into}:{self.policy_file}")
 
