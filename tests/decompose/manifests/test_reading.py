@@ -167,6 +167,32 @@ def test_yaml_that_is_refused(raw: bytes) -> None:
         read_yaml(raw)
 
 
+@pytest.mark.parametrize("mark", ['"', '"""', "'", "'''"])
+@pytest.mark.parametrize("inner", ['\\"', '\\"""', '""x', "''x", "\\", "\\x", "# ", "'\\\n"])
+def test_texts_without_an_end(mark: str, inner: str) -> None:
+    """A text that has no end, however often it could begin again, is refused at once."""
+    for reader, raw in [(read_loose_json, '{"a":'), (read_toml, "a = ")]:
+        with pytest.raises(Unreadable):
+            reader(f"{raw}{mark}{inner * 100_000}".encode())
+
+
+def test_keys_of_many_parts_beside_texts() -> None:
+    """Dots count outside of texts only, wherever a text ends, and a comment hides no key of the next line."""
+    dots = ".".join("a" * 200)
+    for text in [
+        f'"{dots}"',
+        f'"""{dots}\n\\"{dots}"""',
+        f'"""{dots}"""""',
+        f"'''{dots}'''''",
+        f"'{dots}'",
+        f'"a" # {dots}',
+    ]:
+        read_toml(f"a = {text}\n".encode())
+        for more in ("", " # \\", ' # "'):
+            with pytest.raises(Unreadable, match="too many parts"):
+                read_toml(f"a = {text}{more}\n{dots} = 1\n".encode())
+
+
 def test_equal_with_types() -> None:
     """Equality to Python is not enough; the order of keys does not count, that of items does."""
     for one, other in [

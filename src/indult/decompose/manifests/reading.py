@@ -37,9 +37,12 @@ _MAX_SLOW_YAML: Final = 1_000_000
 
 _MAX_KEY_PARTS: Final = 100
 
-_LOOSE: Final = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|(?P<bad>[\[{,][ \t\r\n]*,)|,(?=[ \t\r\n]*[}\]])', re.DOTALL)
+# What has no end goes on to where it could have had one, so that no character is looked at for each quote before it.
+_LOOSE: Final = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|(?P<bad>[\[{,][ \t\r\n]*+,)|,(?=[ \t\r\n]*+[}\]])', re.DOTALL)
 _TOML_TEXT: Final = re.compile(
-    r'"""(?:[^\\]|\\.)*?"""|\'\'\'.*?\'\'\'|"(?:[^"\\\n]|\\.)*"|\'[^\'\n]*\'|#[^\n]*', re.DOTALL
+    r'"""[^"\\]*+(?:(?:\\.|"{1,2}(?!"))[^"\\]*+)*+"{0,5}|\'\'\'[^\']*+(?:\'{1,2}(?!\')[^\']*+)*+\'{0,5}'
+    r'|"[^"\\\n]*+(?:\\[^\n][^"\\\n]*+)*+"?|\'[^\'\n]*+\'?|#[^\n]*+',
+    re.DOTALL,
 )
 # Line breaks to one version of YAML and text to the other.
 _BREAKS: Final = re.compile("[\x85\u2028\u2029]")
