@@ -70,6 +70,10 @@ def both(path: str, old: str | bytes | None, new: str | bytes) -> tuple[str, ...
         ("[metadata]", "[easy_install]\nindex_url = x\n[metadata]", ["field:setup.cfg#/easy_install/index_url"]),
         ("[metadata]", "[metadata]\n[metadata]", ["change:setup.cfg#not readable: no settings: DuplicateSectionError"]),
         ("[metadata]", "[metadata]\nname = x", ["change:setup.cfg#not readable: no settings: DuplicateOptionError"]),
+        ("[metadata]", "[metadata]\nx", ["change:setup.cfg#not readable: no settings: a line that is none"]),
+        ("[metadata]", "[metadata]\n = x", ["change:setup.cfg#not readable: no settings: a line that is none"]),
+        ("name = demo", "name  : = demo", ["field:setup.cfg#/metadata/name"]),
+        ("name = demo", "name :demo", []),
         ("[metadata]", "x\n[metadata]", ["change:setup.cfg#not readable: no settings: MissingSectionHeaderError"]),
         (
             "[metadata]",
@@ -121,6 +125,49 @@ def test_code(old: str, new: str, expected: list[str]) -> None:
     """In `setup.py` only the versions of literal requirements may differ."""
     assert old in PY
     assert list(both("setup.py", PY, PY.replace(old, new))) == expected
+
+
+@pytest.mark.parametrize("line", ["a" + " " * 300_000 + "b", " \t" * 150_000 + "=", "b\n" * 300_000, "a  " * 100_000])
+def test_settings_that_would_take_long(line: str) -> None:
+    """A line of blanks, and many lines that are none, are refused at once."""
+    (found,) = both("setup.cfg", CFG, f"[a]\n{line}\n")
+    assert found.startswith("change:setup.cfg#not readable: no settings: ")
+
+
+SCRIPT = "#!/usr/bin/env python3\n# what this is\n"
+BLOCK = "# /// script\n# dependencies = ['x']\n# ///\n"
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (PY, SCRIPT + PY),
+        (SCRIPT + PY, PY),
+        (SCRIPT + PY, SCRIPT.replace("env python3", "env -S sh -c x") + PY),
+        (PY, "# coding: utf-8\n" + PY),
+        (SCRIPT + PY, SCRIPT.replace("what this is", "vim: set fileencoding=utf-8 :") + PY),
+        (PY, BLOCK + PY),
+        (PY, PY + BLOCK),
+        (BLOCK + PY, PY),
+        (BLOCK + PY, BLOCK.replace("'x'", "'evil'") + PY),
+        (BLOCK + PY, BLOCK.replace("# ///\n", "#\n# ///\n") + PY),
+    ],
+)
+def test_comments_that_tools_read(old: str, new: str) -> None:
+    """Who runs a script, in which encoding, and what it needs to be run stand in comments that count."""
+    assert both("setup.py", old, new) == ("change:setup.py#comments of the setup script that tools read",)
+    found = both("setup.py", old, new.replace("2.1.0", "2.1.1"))
+    assert found == (
+        "change:setup.py#comments of the setup script that tools read",
+        "entry:setup.py#httpkit@2.1.1",
+    )
+
+
+@pytest.mark.parametrize(("old", "new"), [(SCRIPT, SCRIPT.replace("what", "who")), (SCRIPT, SCRIPT + "# more\n")])
+def test_comments_that_nobody_reads(old: str, new: str) -> None:
+    """Any other comment is layout."""
+    assert both("setup.py", old + PY, new + PY) == ()
+    assert both("setup.py", BLOCK + PY, BLOCK + PY.replace("setup(", "setup(  # all of it")) == ()
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import configparser
+import re
 import warnings
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
@@ -20,6 +21,11 @@ _EXTRAS: Final = "extras_require"
 _OPTIONS: Final = "options"
 _MOST_CODE: Final = 1_000_000
 _MOST_TEXTS: Final = 1_000
+_OPTION: Final = re.compile(r"(?P<option>[^=:]*+)(?P<vi>[=:])\s*+(?P<value>.*)\Z")
+# What is a comment to Python and says something to whoever runs, reads or installs the script.
+_SHEBANG: Final = "#!"
+_CODING: Final = re.compile(r"^[ \t\f]*#.*?coding[:=]")
+_BLOCK: Final = "# ///"
 
 
 def targets(path: str, old: bytes | None, new: bytes) -> Iterator[str]:
@@ -37,11 +43,30 @@ def _settings(path: str, old: bytes | None, new: bytes) -> Iterator[str]:
     yield from fields(path, before, after)
 
 
+class _Options:
+    """Finds the name and the value of a line as the parser would, which itself costs the square of its blanks."""
+
+    @staticmethod
+    def match(line: str) -> re.Match[str]:
+        found = _OPTION.match(line)
+        if found is None or not found["option"].strip():
+            # The parser would go on and keep all that is wrong in one text.
+            raise Unreadable("no settings: a line that is none")
+        return found
+
+
+class _Parser(configparser.RawConfigParser):
+    """A parser whose keys keep their case, as setuptools has it."""
+
+    OPTCRE = _Options  # type: ignore[assignment]
+
+    def optionxform(self, optionstr: str) -> str:
+        return optionstr
+
+
 def _sections(raw: bytes) -> dict[str, dict[str, str]]:
     """Read the sections, keys with their case and values as written."""
-    parser = configparser.RawConfigParser(strict=True)
-    # Its type says `str`; setuptools sets the same.
-    parser.optionxform = str  # type: ignore[assignment, method-assign]
+    parser = _Parser(strict=True)
     try:
         parser.read_string("\n".join(lines(raw)))
     except (configparser.Error, ValueError, AttributeError) as exc:
@@ -69,10 +94,14 @@ def _take(data: dict[str, dict[str, str]]) -> dict[tuple[str, str], list[Entry]]
 
 
 class _Setup(NamedTuple):
-    """A `setup.py`: its code without the versions of the requirements that it names, and these in their order."""
+    """A `setup.py`: its code without the versions of the requirements that it names, and these in their order.
+
+    `comments` are those that a tool reads.
+    """
 
     code: str
     entries: list[Entry]
+    comments: list[str]
 
 
 def _code(path: str, old: bytes | None, new: bytes) -> Iterator[str]:
@@ -81,12 +110,15 @@ def _code(path: str, old: bytes | None, new: bytes) -> Iterator[str]:
     if was is None or was.code != now.code:
         yield f"change:{path}#code of the setup script"
         return
+    if was.comments != now.comments:
+        yield f"change:{path}#comments of the setup script that tools read"
     for one, other in zip(was.entries, now.entries, strict=True):
         yield from compare(path, [one], [other])
 
 
 def _setup(raw: bytes) -> _Setup:
-    text = "\n".join(lines(raw))
+    found = lines(raw)
+    text = "\n".join(found)
     if len(text) > _MOST_CODE:
         raise Unreadable("too much code")
     try:
@@ -95,9 +127,17 @@ def _setup(raw: bytes) -> _Setup:
             warnings.simplefilter("ignore")
             tree = ast.parse(text)
         entries = [_masked(node) for node in _requirements(tree)]
-        return _Setup(ast.dump(tree), entries)
+        return _Setup(ast.dump(tree), entries, _comments(found))
     except (SyntaxError, ValueError) as exc:
         raise Unreadable(f"no Python: {type(exc).__name__}") from None
+
+
+def _comments(found: list[str]) -> list[str]:
+    """Return the lines that say how the script is run and read, and all whole lines of comments where a block may be."""
+    told = [line for line in found[:1] if line.startswith(_SHEBANG)]
+    told += [line for line in found[:2] if _CODING.match(line)]
+    blocks = any(line.startswith(_BLOCK) for line in found)
+    return told + [line for line in found if blocks and line.startswith("#")]
 
 
 def _requirements(tree: ast.AST) -> list[ast.Constant]:
