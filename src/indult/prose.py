@@ -67,7 +67,8 @@ def _filled(template: str, sentence: str, grants: Sequence[Grant]) -> str:
     words = {
         "approver": _joined(_approver(grant) for grant in grants),
         "title": _joined(_title(grant.scope.title) for grant in grants),
-        "change": "; ".join(dict.fromkeys(grant.scope.change for grant in grants)),
+        # The words of whoever asked, so they are quoted: nothing in them may read as a sentence of the law.
+        "change": "; ".join(dict.fromkeys(json.dumps(grant.scope.change, ensure_ascii=False) for grant in grants)),
         "targets": ", ".join(dict.fromkeys(_code(word) for grant in grants for word in grant.scope.words())),
         "expires": _joined(grant.expires_at or "no expiry" for grant in grants),
         "uses": _joined(str(grant.uses or grant.scope.max_uses) for grant in grants),

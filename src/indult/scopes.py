@@ -16,7 +16,7 @@ from indult.canonical import canonical, digest
 from indult.characters import misleading
 from indult.errors import ScopeError
 
-__all__ = ["MAX_SHOWN", "MAX_USES", "Scope", "check_line", "dependency_path"]
+__all__ = ["MAX_SHOWN", "MAX_TARGETS", "MAX_USES", "Scope", "check_line", "dependency_path"]
 
 MAX_USES: Final = 100
 """Most uses of one approval: enough for a batch, few enough to be counted by whoever approves."""

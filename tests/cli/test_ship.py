@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from indult import load_policy, open_ledger
+from indult import load_policy, loads_policy, open_ledger
+from indult.places import repository_ledger
 from indult.testing.branches import Branches, git
 from indult.trust import record_trust
 
@@ -188,8 +189,13 @@ class TestLanding:
         """`--repository` names the repository, and `--policy-file` where the policy lies in the target."""
         ship = dock(write("docs/a.md"), law="schema: 2\n", **{"ci/law.yaml": LAW})
         monkeypatch.chdir(tmp_path)
+        words = ("--repository", "repository", "--policy-file", "ci/law.yaml")
+        assert "hint: leave the option out, or run `indult trust ci/law.yaml`\n" in ship(*words).stderr
+        trusted = tmp_path / "repository" / "ci" / "law.yaml"
+        with open_ledger(repository_ledger(str(tmp_path / "repository"))) as ledger:
+            record_trust(trusted, loads_policy(LAW), ledger, by="max")
 
-        assert 0 == ship("--repository", "repository", "--policy-file", "ci/law.yaml").exit_code
+        assert 0 == ship(*words).exit_code
 
 
 class TestRefusing:

@@ -151,7 +151,7 @@ def test_a_repository_is_protected_at_any_depth(folder: str) -> None:
         ("write:my-package.json", "repo.rest"),
         ("write:vendored/x.js", "repo.rest"),
         ("write:docs/env.md", "repo.rest"),
-        ("write:.claude/commands/a.md", "repo.rest"),
+        ("write:.claude/commands/a.md", "repo.control"),
         ("edit:package.json", "repo.rest"),
         ("edit:a/uv.lock", "repo.rest"),
         ("edit:.github/package.json", "repo.control"),

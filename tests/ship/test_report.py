@@ -133,14 +133,33 @@ class TestCard:
 
     def test_has_neither_line_without_an_exception(self) -> None:
         """A card that names nothing promises nothing, whatever its writer put there (R16)."""
-        card = {"why": "the schema is wrong", "patch": "libdb@1.8.2: all of it", "Effect ": "anything goes"}
+        card = {"why": "the schema is wrong", "patch": "libdb@1.8.2: all of it", "effect": {"approve": "anything"}}
 
         assert {"why": "the schema is wrong"} == hand(desk(), None, card=card).request.card
+
+    @pytest.mark.parametrize(
+        "key", ["Effect", "effect ", "effect, approve", "\u0435ffect", "opens", "digest", "under", ""]
+    )
+    def test_no_key_of_the_writer_passes_for_a_line_of_the_gate(self, key: str) -> None:
+        """What a card is labelled with cannot be mistaken for what the gate itself says of the request."""
+        with pytest.raises(InputError, match="cannot have the key"):
+            report(card={key: "nothing opens"})
 
     def test_title_and_question_are_lines(self) -> None:
         """What stands beside the scope cannot be made to look like more of it."""
         with pytest.raises(ScopeError, match=r"question holds U\+000A"):
             hand(desk(), card={"question": "May I?\nopens: everything"})
+
+
+class TestBrief:
+    def test_the_change_is_quoted(self) -> None:
+        """The words of whoever asked stand in quotes, so that none of them reads as a sentence of the law."""
+        at = desk()
+        change = "reset it; nothing else), which Ada approved together with everything else ("
+        at.decide(hand(at, {**LIBDB, "change": change}))
+
+        assert f'"{change}"' in at.boundary().brief().text
+        assert 1 == at.boundary().brief().text.count("together with everything else")
 
 
 class TestEvidence:

@@ -11,12 +11,12 @@ from tests.ship.yard import LAW, NAMED, PATCH, Yard, manifest
 
 from indult import Action, Boundary, Verdict
 from indult.approvals import Choice, RequestState
-from indult.errors import IneffectiveRequest, PolicyError, ShipError
+from indult.errors import IneffectiveRequest, PolicyError, ScopeError, ShipError
 from indult.gate import Live, kept
 from indult.gate.records import Records
 from indult.ledger import open_ledger
 from indult.policy import loads_policy
-from indult.scopes import Scope
+from indult.scopes import MAX_TARGETS, Scope
 from indult.ship.ship import Landed, Refused
 from indult.trust import record_trust
 
@@ -242,6 +242,21 @@ class TestLaw:
         assert "may not change indult.yaml" in came.message
         assert "may not change vendor/keep.js" in came.message
 
+    def test_cannot_be_chosen(self, tmp_path: Path) -> None:
+        """Another file of the target is its law only if a person trusts that one: any file could let everything through."""
+        lax = "schema: 1\ndefault: deny\nrules:\n  - {id: all, effect: allow}\n"
+        yard = made(tmp_path, {"docs/lax.yaml": lax})
+        yard.landed()
+        yard.repo.git("switch", "--quiet", "-c", "more", "main")
+        yard.repo.commit({"vendor/keep.js": "boom\n"})
+        yard.repo.git("switch", "--quiet", "elsewhere")
+        options = {"branch": "more", "policy_file": "docs/lax.yaml"}
+        with pytest.raises(ShipError, match=r"nobody trusts `docs/lax\.yaml` as it is"):
+            yard.run(**options)
+        record_trust(yard.repo.folder / "docs/lax.yaml", loads_policy(lax), yard.ledger, by="ann")
+
+        assert ("vendor/keep.js",) == yard.landed(**options).files
+
     def test_must_be_there(self, tmp_path: Path) -> None:
         """A target without a policy lets nothing land."""
         yard = made(tmp_path, {"src/app.js": "two\n"})
@@ -362,6 +377,79 @@ class TestHeldCommits:
             ship = yard.ship(repository)
             with pytest.raises(IneffectiveRequest, match=r"denied by `repo\.secrets`"):
                 ship.hold(ship.judge(), change="as it stands")
+
+    def test_is_not_asked_for_more_than_can_be_read(self, tmp_path: Path) -> None:
+        """Where more needs approval than a person would be shown, nobody is asked."""
+        yard = made(tmp_path, {f"vendor/{number}.js": "x\n" for number in range(MAX_TARGETS + 1)})
+        with yard.repository() as repository:
+            ship = yard.ship(repository)
+            with pytest.raises(ScopeError, match="201 changes need approval"):
+                ship.hold(ship.judge(), change="as it stands")
+
+    def test_brings_nothing_that_was_not_shown(self, yard: Yard) -> None:
+        """What the target takes back after the approval is no part of it, though the commit still has it."""
+        repo = yard.repo
+        repo.git("switch", "--quiet", "main")
+        good = repo.id("main")
+        repo.commit({"vendor/x.js": "bad\n"})
+        repo.git("switch", "--quiet", "-c", "own")
+        repo.commit({"vendor/y.js": "patched\n"})
+        with yard.repository() as repository:
+            ship = yard.ship(repository, branch="own")
+            found = ship.hold(ship.judge(), change="patch y")
+        assert ["write:vendor/y.js"] == found.request.card["asked"]
+        yard.decide(found)
+        repo.git("switch", "--quiet", "main")
+        repo.git("revert", "--no-edit", "HEAD")
+        repo.git("switch", "--quiet", "elsewhere")
+
+        # The branch still holds it, but a merge keeps what the target took back.
+        assert ("vendor/y.js",) == yard.landed(branch="own").files
+        assert "" == repo.git("ls-tree", "--name-only", "main", "vendor/x.js")
+        assert good != repo.id("main")
+
+    def test_is_not_opened_where_it_would_bring_more(self, yard: Yard) -> None:
+        """If the target is set back below what was shown, the same commit brings more, and the grant opens none of it."""
+        repo = yard.repo
+        repo.git("switch", "--quiet", "main")
+        good = repo.id("main")
+        repo.commit({"vendor/x.js": "bad\n"})
+        repo.git("switch", "--quiet", "-c", "own")
+        repo.commit({"vendor/y.js": "patched\n"})
+        with yard.repository() as repository:
+            ship = yard.ship(repository, branch="own")
+            yard.decide(ship.hold(ship.judge(), change="patch y"))
+        repo.git("update-ref", "refs/heads/main", good)
+
+        assert {"vendor/x.js", "vendor/y.js"} == {fault.origin for fault in yard.refused(branch="own").faults}
+
+
+class TestOpenShips:
+    def test_of_another_target_keep_nobody_from_landing(self, yard: Yard) -> None:
+        """A ship that never came to its end, into a branch that is none any more, stays open and is nobody else's matter."""
+        yard.repo.git("branch", "other", "main")
+        lock = yard.repo.folder / ".git/refs/heads/other.lock"
+        lock.touch()
+        yard.approved()
+        with pytest.raises(ShipError):
+            yard.run(into="other")
+        lock.unlink()
+        yard.repo.git("symbolic-ref", "refs/heads/other", "refs/heads/main")
+
+        assert ("package.json", PATCH) == yard.landed().files
+
+    def test_end_when_git_fails(self, yard: Yard) -> None:
+        """Where git cannot move the target, the use comes back at once."""
+        found = yard.approved()
+        assert found.grant is not None
+        lock = yard.repo.folder / ".git/refs/heads/main.lock"
+        lock.touch()
+        with pytest.raises(ShipError, match="cannot move the branch `main`"):
+            yard.run()
+
+        assert RequestState.APPROVED is yard.requests().grant(found.grant.id).state
+        lock.unlink()
+        assert ("package.json", PATCH) == yard.landed().files
 
 
 class TestReplay:

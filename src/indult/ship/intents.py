@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from indult.canonical import digest_text
-from indult.errors import ForgedRecord, ReplayedDecision
+from indult.errors import ForgedRecord, ReplayedDecision, ShipError
 from indult.ledger import Draft
 
 if TYPE_CHECKING:
@@ -71,20 +71,30 @@ def undo(intent: Intent, stream: str, why: str, *, requests: Requests, ledger: L
     ledger.append(Draft(stream, "ship_undone", data))
 
 
-def recover(repository: Repository, *, requests: Requests, ledger: Ledger) -> list[tuple[Intent, bool]]:
+def recover(repository: Repository, into: str, *, requests: Requests, ledger: Ledger) -> list[tuple[Intent, bool]]:
     """Close every ship into this repository that was left open, and return each with whether it had landed.
 
-    The caller holds the lock of the repository, so none of them is still on its way.
+    The caller holds the lock of the repository, so none of them is still on its way. One into another branch than `into`
+    whose end cannot be told, since its branch is none any more, stays open and keeps nobody else from landing.
 
     Raises:
+        ShipError: Of a ship into `into` it cannot be told whether it landed.
         ForgedRecord: The view leads to a ship that no stream tells of.
     """
     found = []
     for ship, entry in sorted(ledger.recall(_scope(repository.common)).items()):
         stream = str(entry.get("stream"))
         intent = _find(ledger, stream, ship)
-        tip = repository.tip(intent.into)
-        has_landed = tip is not None and repository.contains(tip, intent.commit)
+        try:
+            tip = repository.tip(intent.into)
+            has_landed = tip is not None and repository.contains(tip, intent.commit)
+        except ShipError as exc:
+            if intent.into != into:
+                continue
+            raise ShipError(
+                f"whether the ship `{ship}` of `{intent.branch}` into `{into}` landed cannot be told: {exc.message}",
+                hint=exc.hint,
+            ) from exc
         if has_landed:
             if tip == intent.commit:
                 bring_along(repository, intent)

@@ -9,6 +9,7 @@ the request.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Self
@@ -32,6 +33,11 @@ DEPENDENCY: Final = "dependency"
 _SUBJECT: Final = "signal:"
 _ATTEMPTS: Final = 1000
 _KEYS: Final = frozenset({"signal", "by", "relaxes_constraint", "card", "dependency_exception", "evidence"})
+# What stands beside a line of a card when it is shown: none of it may be written by whoever asks.
+_LABELS: Final = frozenset(
+    {"answer", "brief", "card", "closes", "digest", "expires", "look", "opens", "state", "under", "uses"}
+)
+_CARD_KEY: Final = re.compile(r"[a-z][a-z0-9_]{0,39}\Z")
 _NAMED: Final = ("dependency", "version", "paths", "change")
 
 
@@ -119,6 +125,12 @@ class Report:
                 "`dependency_exception` goes with relaxes_constraint: only a person can open anything",
                 hint='"relaxes_constraint": true',
             )
+        for key in self.card:
+            if not _CARD_KEY.match(key) or key in _LABELS:
+                raise InputError(
+                    f"a card cannot have the key `{key}`: it could pass for a line of the gate's",
+                    hint="small letters, digits and `_`, such as `why`, `question` or `title`",
+                )
         kept = {key: value for key, value in self.evidence.items() if not _names_exception(key)}
         object.__setattr__(self, "evidence", kept)
 

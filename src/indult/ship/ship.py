@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any, Final
 from indult.actions import Action
 from indult.boundary import Boundary, Fault
 from indult.decompose.changes import parts
-from indult.errors import ApprovalError, LedgerConflict, PolicyError, ShipError
+from indult.errors import ApprovalError, LedgerConflict, PolicyError, ScopeError, ShipError
 from indult.gate import Gate, Requests
 from indult.ids import new_id
 from indult.judgements import Judgement, Verdict
 from indult.ledger import Draft
 from indult.policy import loads_policy
-from indult.scopes import Scope
+from indult.scopes import MAX_TARGETS, Scope
 from indult.ship.checks import Failed, run_checks
 from indult.ship.hints import commit_law
 from indult.ship.intents import GRANT, Intent, bring_along, landed, recover, reservations, started, undo
@@ -263,7 +263,13 @@ class Ship:
                 return found
             intent, judged = found
             subject, requests = judged.gate.subject, judged.gate.requests
-            if not repository.move(self.into, intent.commit, intent.onto, {self.branch: intent.head}):
+            try:
+                moved = repository.move(self.into, intent.commit, intent.onto, {self.branch: intent.head})
+            except ShipError:
+                # Git could not say: whether it landed is looked up at once, so that nothing is left open.
+                recover(repository, self.into, requests=requests, ledger=self.ledger)
+                raise
+            if not moved:
                 why = f"`{self.branch}` or `{self.into}` moved after it was judged"
                 undo(intent, subject, why, requests=requests, ledger=self.ledger)
                 return self._refused(judged, Refused(lines=(why,)))
@@ -292,18 +298,23 @@ class Ship:
 
         Raises:
             IneffectiveRequest: Something in it is denied, or nothing in it needs approval.
-            ScopeError: A line that would be shown is none.
+            ScopeError: A line that would be shown is none, or more asks than a person can be asked to read.
         """
         gate = judged.gate
         scope = Scope.commit(judged.head, subject=gate.subject, change=change)
         listed = [fault.target for fault in judged.faults]
+        if len(listed) > MAX_TARGETS:
+            raise ScopeError(
+                f"{len(listed)} changes need approval, more than a person can be asked to read",
+                hint=f"at most {MAX_TARGETS}",
+            )
         return gate.requests.open(
             scope,
             boundary=judged.boundary,
             requested_by=self.by,
             kind=HANDOFF,
             question=question,
-            card={"branch": self.branch, "into": self.into, "asked": listed[:200], "asked_count": len(listed)},
+            card={"branch": self.branch, "into": self.into, "asked": listed},
             action=judged.action,
             facts=self.facts,
             supersede=True,
@@ -340,10 +351,24 @@ class Ship:
         self, gate: Gate, action: Action, found: tuple[Part, ...]
     ) -> tuple[Boundary, Judgement, tuple[Fault, ...]]:
         """Judge an action that comes apart into these parts, by the boundary that is in force now."""
-        boundary = replace(gate.boundary(), decompose=lambda _: found)
+        boundary = self._held_to_what_was_asked(gate, action, replace(gate.boundary(), decompose=lambda _: found))
         judgement = boundary.judge(action, self.facts)
         faults = () if judgement.verdict is Verdict.APPROVE else boundary.at_fault(action, self.facts)
         return boundary, judgement, faults
+
+    def _held_to_what_was_asked(self, gate: Gate, action: Action, boundary: Boundary) -> Boundary:
+        """Return the boundary without grants of a commit that would open more by now than the person was shown.
+
+        Where the target went on, the same commit can bring it something else, such as what it has taken back since.
+        """
+        for grant in boundary.grants:
+            if not any(target.startswith("commit:") for target in grant.scope.targets):
+                continue
+            without = replace(boundary, grants=tuple(one for one in boundary.grants if one is not grant))
+            asked = gate.requests.standing(grant.request).request.card.get("asked", ())
+            if not {fault.target for fault in without.at_fault(action, self.facts)} <= set(asked):
+                boundary = without
+        return boundary
 
     def _begin(self, judged: Judged) -> tuple[Intent, Judged] | Refused:
         """Write the first of the two records, by the boundary that is in force now."""
@@ -426,7 +451,7 @@ class Ship:
     def _recover(self, policy: Policy) -> None:
         """Close what an earlier ship left open; while another one is landing, there is nothing to close yet."""
         with self.repository.lock():
-            recover(self.repository, requests=self.requests(self.ledger, policy), ledger=self.ledger)
+            recover(self.repository, self.into, requests=self.requests(self.ledger, policy), ledger=self.ledger)
 
     def _own_policy(self, commit: str) -> Policy:
         text = self.repository.file(commit, self.policy_file)
@@ -436,7 +461,16 @@ class Ship:
                 f"`{self.into}` has no policy: there is no `{self.policy_file}` in it",
                 hint=commit_law(self.into, self.policy_file, place=place if os.path.lexists(place) else None),
             )
-        return loads_policy(text, source=f"{self.into}:{self.policy_file}")
+        found = loads_policy(text, source=f"{self.into}:{self.policy_file}")
+        if self.policy_file != POLICY_FILE and self.repository.file(commit, POLICY_FILE) is not None:
+            # Any file could be a law that lets everything through, and whoever ships may be who wrote it.
+            record = trusted(self._policy_place(), self.ledger)
+            if record is None or record.digest != found.digest:
+                raise ShipError(
+                    f"`{self.into}` has a law of its own in `{POLICY_FILE}`, and nobody trusts `{self.policy_file}` as it is",
+                    hint=f"leave the option out, or run `indult trust {self.policy_file}`",
+                )
+        return found
 
     def _policy_place(self) -> str:
         """Return the file of which a person trusts a version: the policy in the main work tree, there or not."""
