@@ -258,6 +258,8 @@ def test_an_order_that_counts() -> None:
     """The conditions of an export are read in their order."""
     one, other = {"import": "./a.mjs", "default": "./a.js"}, {"default": "./a.js", "import": "./a.mjs"}
     assert told(PATH, changed(exports=one), changed(exports=other)) == ("field:package.json#/exports",)
+    sides = (changed(publishConfig={"access": "public", "exports": it}) for it in (one, other))
+    assert told(PATH, *sides) == ("field:package.json#/publishConfig",)
 
 
 @pytest.mark.parametrize(
@@ -274,6 +276,8 @@ def test_an_order_that_counts() -> None:
             "prepublishOnly",
         ),
         *("prepack", "postpack", "preuninstall", "uninstall", "postuninstall", "dependencies", "pnpm:devPreinstall"),
+        *("preshrinkwrap", "shrinkwrap", "postshrinkwrap", "publish", "postpublish"),
+        *("preversion", "version", "postversion"),
     ],
 )
 def test_lifecycle_scripts(name: str) -> None:

@@ -22,12 +22,14 @@ __all__ = ["SECTIONS", "entries", "fields", "overrides", "patched", "sections", 
 SECTIONS: Final = ("dependencies", "devDependencies", "optionalDependencies", "peerDependencies")
 """Keys of a manifest whose objects map a package's name to what is wanted of it."""
 
-# What package managers run without being asked for it by name, when they install or pack.
+# What package managers run without being asked for it by name, when they install, pack or publish.
 _LIFECYCLE: Final = re.compile(
-    r"(?:(?:pre|post)?(?:install|uninstall|prepare|pack)|prepublish.*|dependencies|pnpm:devPreinstall)\Z", re.DOTALL
+    r"(?:(?:pre|post)?(?:install|uninstall|prepare|pack|shrinkwrap|publish|version)"
+    r"|prepublish.*|dependencies|pnpm:devPreinstall)\Z",
+    re.DOTALL,
 )
 # Readers take the first key that fits, so that the order counts.
-_ORDERED: Final = frozenset({"exports", "imports", "typesVersions"})
+_ORDERED: Final = frozenset({"exports", "imports", "typesVersions", "publishConfig"})
 _SELECTOR: Final = re.compile(r"(@?[^@>]+)(?:@([0-9A-Za-z.^~*<=|+ -]*))?\Z")
 
 
