@@ -242,6 +242,13 @@ def test_too_many() -> None:
     assert both(b"", b"a\n" * 30_000) == ("change:R#not readable: over 20000 requirements",)
 
 
+def test_long_quoted_options() -> None:
+    """A quoted word longer than any real one counts as a whole, without being taken apart."""
+    for word in ('"' + "b" * 3_000_000 + '"', '"' * 3_000_000, "\\x" * 1_500_000):
+        (found,) = told(("logkit==1.0", f"logkit==1.0 --x={word}"))
+        assert found.startswith("change:R#logkit: ")
+
+
 @given(st.text(alphabet="ab=1. \\\n#-e[];", max_size=60))
 def test_any_text(text: str) -> None:
     """Whatever a new file holds, it is compared without an error and is equal to itself."""

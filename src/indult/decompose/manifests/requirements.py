@@ -25,6 +25,8 @@ _OPTION: Final = re.compile(r"(?:^|(?<= ))-")
 _NAME: Final = re.compile(r"--[A-Za-z][A-Za-z0-9-]*|-[A-Za-z]")
 _HASH: Final = re.compile(r"sha(?:256|384|512):[0-9A-Za-z]+\Z")
 _MOST: Final = 20_000
+# Quoted options beyond any real ones; taking them apart costs the square of the longest.
+_LONGEST: Final = 20_000
 _LONG: Final = {
     "-r": "--requirement",
     "-c": "--constraint",
@@ -127,6 +129,8 @@ def _requirement(line: str) -> Entry:
 def _words(text: str) -> list[str] | None:
     if not re.search(r"[\"'\\]", text):
         return text.split()
+    if len(text) > _LONGEST:
+        return None
     try:
         return shlex.split(text)
     except ValueError:
