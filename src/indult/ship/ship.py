@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from indult.actions import Action
 from indult.boundary import Boundary, Fault
 from indult.decompose.changes import parts
-from indult.errors import ApprovalError, LedgerConflict, PolicyError, ScopeError, ShipError
+from indult.errors import ApprovalError, ForgedRecord, LedgerConflict, PolicyError, ScopeError, ShipError
 from indult.gate import Gate, Requests
 from indult.ids import new_id
 from indult.judgements import Judgement, Verdict
@@ -283,14 +283,13 @@ class Ship:
 
     def refusal(self, judged: Judged) -> Refused:
         """Return why the gate refuses a branch: every fault, what is open, and what became of the last question."""
-        subject = judged.gate.subject
         waits = judged.exception is None and judged.judgement.verdict is Verdict.ASK_USER
         return Refused(
             lines=refusal(judged.faults, judged.policy, judged.exception),
             verdict=judged.judgement.verdict,
             rules=judged.judgement.rules,
             faults=judged.faults,
-            asked=answered(judged.gate.requests.last(subject), subject) if waits else "",
+            asked=_asked(judged.gate) if waits else "",
         )
 
     def hold(self, judged: Judged, *, change: str, question: str | None = None) -> Standing:
@@ -475,6 +474,14 @@ class Ship:
     def _policy_place(self) -> str:
         """Return the file of which a person trusts a version: the policy in the main work tree, there or not."""
         return os.path.join(self.repository.root, self.policy_file)  # noqa: PTH118
+
+
+def _asked(gate: Gate) -> str:
+    """Return what became of the last question of a subject; records that were changed answer nothing, and say so."""
+    try:
+        return answered(gate.requests.last(gate.subject), gate.subject)
+    except ForgedRecord as exc:
+        return exc.message
 
 
 def _opens_changes(grant: Grant) -> bool:
