@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pytest
+
 from indult.decompose.manifests.graph import Lock, Package, attribute
 
 
@@ -122,9 +124,97 @@ def test_another_name_at_a_place() -> None:
 def test_another_source() -> None:
     """What came in through another package comes from where that one does, or from where it came before."""
     new = lock(package("libdb", "1.8.3", "a"), package("a", source="elsewhere"), package("other"))
-    assert told(BASE, new) == ["change:L#a: comes from another source", "entry:L#libdb@1.8.3"]
+    assert told(BASE, new) == [
+        "change:L#a: comes from another source",
+        "entry:L#libdb@1.8.3",
+    ]
     old = lock(package("libdb", "1.8.2", "a"), package("a", "0.9.0", source="elsewhere"), package("other"))
     assert told(old, new) == ["entry:L#libdb@1.8.3"]
+
+
+def test_a_registry_that_the_lock_does_not_know() -> None:
+    """A new name comes from where another package does, or from the format's own registry."""
+    evil = package("evil", source="elsewhere")
+    new = lock(*BASE.packages.values(), evil, roots=("libdb", "other", "evil"))
+    unknown = "change:L#evil: comes from a registry that the lock does not know"
+    assert told(BASE, new) == [unknown, "entry:L#evil@1.0.0"]
+    assert sorted(attribute("L", BASE, new, fine, known={"elsewhere"})) == ["entry:L#evil@1.0.0"]
+    two = lock(package("libdb", "1.8.2"), package("other", source="elsewhere"))
+    assert told(two, lock(*two.packages.values(), evil)) == ["entry:L#evil@1.0.0"]
+    under = lock(package("libdb", "1.8.3", "evil", source="elsewhere"), evil, package("other"))
+    assert told(BASE, under) == [unknown, "entry:L#libdb@1.8.3"]
+
+
+def test_a_lock_that_knows_no_registry() -> None:
+    """Beside the first package stands where it comes from, so that its version alone does not open it."""
+    new = lock(package("libdb", "1.8.2"))
+    found = ["entry:L#libdb@1.8.2", "entry:L#libdb@1.8.2 (from r)"]
+    assert told(lock(), new) == found
+    assert sorted(attribute("L", lock(), new, fine, known={"r"})) == ["entry:L#libdb@1.8.2"]
+
+
+def untold(*packages: Package, roots: tuple[str, ...] = ("libdb",)) -> Lock:
+    """A lock that does not tell what the project needs."""
+    return Lock(packages={one.key: one for one in packages}, roots=roots, told=False)
+
+
+def test_a_lock_that_does_not_tell_its_roots() -> None:
+    """There, a name that was in the lock before is its own, and what is new belongs to what needs it alone."""
+    old = untold(package("libdb", "1.8.2", "a"), package("a", "1.0.0", "b"), package("b"))
+    new = untold(
+        package("libdb", "1.8.3", "a", "c"),
+        package("a", "2.0.0", "d"),
+        package("c", "1.0.0", "e"),
+        package("d"),
+        package("e"),
+    )
+    assert told(old, new) == [
+        "entry:L#a@2.0.0",
+        "entry:L#b@none",
+        "entry:L#libdb@1.8.3",
+    ]
+    beside = package("a", "6.6.6", key="a@6.6.6")
+    new = untold(package("libdb", "1.8.3", "a@6.6.6"), package("a", "1.0.0", "b"), package("b"), beside)
+    assert told(old, new) == ["entry:L#a@6.6.6", "entry:L#libdb@1.8.3"]
+    froms = [f"entry:L#{name}@1.0.0 (from r)" for name in "ab"]
+    assert told(untold(roots=()), old) == [*froms, "entry:L#libdb@1.8.2", "entry:L#libdb@1.8.2 (from r)"]
+
+
+def placed(key: str, version: str, *needs: str, within: str = "") -> Package:
+    """A package in a folder, found there by whoever looks for the last part of its key."""
+    name = key.rpartition("/")[2]
+    return Package(key=key, name=name, version=version, source="r", record=0, needs=needs, within=within)
+
+
+FOLDERS = lock(placed("libdb", "1.8.2", "deep"), placed("deep", "1.0.0"), placed("other", "1.0.0"))
+
+
+@pytest.mark.parametrize("name", ["other", "OTHER"])
+@pytest.mark.parametrize(
+    ("within", "mine"),
+    [("", False), ("libdb", True), ("fresh", True), ("deep", True), ("other", False), ("nobody", False)],
+)
+def test_a_folder_of_the_owner(name: str, within: str, mine: bool) -> None:
+    """A package whose name the project has belongs to another one only in the folder of that one's own."""
+    new = lock(
+        placed("libdb", "1.8.3", f"x/{name}", "fresh", "deep"),
+        placed("fresh", "1.0.0"),
+        placed(f"x/{name}", "6.6.6", within=within),
+        placed("deep", "1.0.0"),
+        placed("other", "1.0.0"),
+    )
+    assert told(FOLDERS, new) == sorted(["entry:L#libdb@1.8.3", *([] if mine else [f"entry:L#{name}@6.6.6"])])
+
+
+def test_a_folder_of_the_project() -> None:
+    """There lies with another package what is new to the lock, or was with that package all along."""
+    new = lock(
+        placed("libdb", "1.8.3", "deep", "x/deep"),
+        placed("deep", "1.1.0"),
+        placed("x/deep", "2.0.0"),
+        placed("other", "1.0.0"),
+    )
+    assert told(FOLDERS, new) == ["entry:L#libdb@1.8.3"]
 
 
 def test_each_entry_is_checked_beside_the_one_it_replaces() -> None:
