@@ -205,7 +205,59 @@ def test_another_package() -> None:
 )
 def test_the_rest_of_the_lock(change: Callable[[dict[str, Any]], object], expected: str) -> None:
     """Copies of manifests, rules and patches are held to the rules of the manifest, for ranges too; the rest are fields."""
-    assert after(change) == [expected]
+    fields = ["field:bun.lock#/workspaces/b"] if expected.endswith("evil@1.0.0") else []
+    assert after(change) == [expected, *fields]
+
+
+def test_a_workspace_that_comes_or_goes() -> None:
+    """A folder of the project is a field of its own, whatever it needs."""
+
+    def come(lock: dict[str, Any]) -> None:
+        lock["workspaces"]["b"] = {"dependencies": {"libdb": "1.8.3"}}
+
+    assert after(come) == ["field:bun.lock#/workspaces/b"]
+    lock = upgraded()
+    del lock["workspaces"]["packages/a"]
+    assert "field:bun.lock#/workspaces/packages~1a" in beside(PATH, dumps(BASE), dumps(lock))
+
+
+def test_a_copy_for_the_project() -> None:
+    """A package whose name the project has lies in the folder of the upgraded one, or is its own."""
+
+    def copies(lock: dict[str, Any], folder: str) -> None:
+        lock["packages"]["libdb"][2]["dependencies"]["shared"] = "*"
+        lock["packages"][f"{folder}/shared"] = ["shared@6.6.6", "", {}, "sha512-SHARED666"]
+        if folder == "a":
+            lock["packages"]["a/libdb"] = lock["packages"]["libdb"]
+
+    assert after(lambda lock: copies(lock, "libdb")) == []
+    assert after(lambda lock: copies(lock, "a")) == ["entry:bun.lock#shared@6.6.6"]
+
+
+def test_a_registry_that_the_lock_does_not_know() -> None:
+    """A package whose name is new comes from the default registry, or from where another one does."""
+
+    def fresh(lock: dict[str, Any], registry: str) -> None:
+        lock["packages"]["libdb"][2]["dependencies"]["fresh"] = "*"
+        lock["packages"]["fresh"] = ["fresh@1.0.0", registry, {}, "sha512-FRESH100"]
+
+    assert after(lambda lock: fresh(lock, "")) == []
+    old, new = copy.deepcopy(BASE), upgraded()
+    new["workspaces"][""]["dependencies"]["evil"] = "1.8.3"
+    new["packages"]["evil"] = ["evil@1.8.3", "https://evil.example/", {}, "sha512-EVIL"]
+    unknown = "change:bun.lock#evil: comes from a registry that the lock does not know"
+    assert beside(PATH, dumps(old), dumps(new), "evil@1.8.3") == [unknown, "entry:bun.lock#libdb@1.8.3"]
+    for lock in (old, new):
+        lock["packages"]["other"][1] = "https://evil.example/"
+    assert beside(PATH, dumps(old), dumps(new), "evil@1.8.3") == ["entry:bun.lock#libdb@1.8.3"]
+
+
+@pytest.mark.parametrize("found", [{"libdb": "../x.js"}, {"a/b": "x.js"}, "/x.js", {"libdb": ["x.js"]}])
+def test_commands(found: Any) -> None:
+    """The commands of the upgraded package lie inside of it."""
+    (told_of,) = after(lambda lock: lock["packages"]["libdb"][2].update(bin=found))
+    assert told_of.startswith("change:bun.lock#libdb: brings a command outside of it: ")
+    assert after(lambda lock: lock["packages"]["libdb"][2].update(bin={"libdb": "./bin/x.js"})) == []
 
 
 @pytest.mark.parametrize(

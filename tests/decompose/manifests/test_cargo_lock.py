@@ -301,10 +301,13 @@ class TestOwnPackages:
         ]
 
     def test_a_new_lock_is_all_of_its_packages(self) -> None:
-        """Beside nothing, each package that the project needs is an entry."""
+        """Beside nothing, each package that the project needs is an entry, and another one with where it comes from."""
+        index = "registry+https://registry.example/index"
         assert changed(None, OLD) == [
             "entry:Cargo.lock#logx@0.4.0",
+            f"entry:Cargo.lock#logx@0.4.0 (from {index})",
             "entry:Cargo.lock#serdex@1.2.0",
+            f"entry:Cargo.lock#serdex@1.2.0 (from {index})",
             "field:Cargo.lock#/package/demo",
             "field:Cargo.lock#/version",
         ]
@@ -348,3 +351,9 @@ class TestRefusals:
             changed(OLD, text)
         with pytest.raises(Unreadable):
             changed(text, OLD)
+
+    def test_the_first_package_comes_from_somewhere(self) -> None:
+        """Where the lock has packages of the project alone, no version opens one without where it comes from."""
+        empty = lock(crate("demo", "0.1.0", source=""))
+        new = lock(crate("demo", "0.1.0", "serdex", source=""), crate("serdex", "1.2.0"))
+        assert f"entry:Cargo.lock#serdex@1.2.0 (from {REGISTRY})" in changed(empty, new)

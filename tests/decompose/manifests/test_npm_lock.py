@@ -350,7 +350,81 @@ def test_workspaces() -> None:
         PATH, write(old), write({**new, "node_modules/b": {"resolved": "src/b", "link": True}})
     )
     added = {**new, "packages/b": {"dependencies": {"evil": "1.0.0"}}}
-    assert beside(PATH, write(old), write(added)) == ["entry:package-lock.json#evil@1.0.0"]
+    assert beside(PATH, write(old), write(added)) == [
+        "entry:package-lock.json#evil@1.0.0",
+        "field:package-lock.json#/packages/packages~1b",
+    ]
+    gone = {place: one for place, one in new.items() if place != "packages/a"}
+    assert "field:package-lock.json#/packages/packages~1a" in beside(PATH, write(old), write(gone))
+
+
+@pytest.mark.parametrize("folder", ["src", "packages/a"])
+def test_a_copy_for_the_project(folder: str) -> None:
+    """A package whose name the project has is its own where the project's code would find it."""
+    old = {**PLACES, "packages/a": {"dependencies": {"libdb": "1.8.2"}}}
+    new = {**old, **upgraded(), "packages/a": {"dependencies": {"libdb": "1.8.3"}}}
+    new[folder] = {"dependencies": {"libdb": "1.8.3"}}
+    new[f"{folder}/node_modules/libdb"] = package("libdb", "1.8.3", dependencies={"other": "*"})
+    own = ["field:package-lock.json#/packages/src"] if folder == "src" else []
+    new[f"{folder}/node_modules/other"] = package("other", "6.6.6")
+    assert beside(PATH, write(old), write(new)) == ["entry:package-lock.json#other@6.6.6", *own]
+    new[f"{folder}/node_modules/libdb/node_modules/other"] = new.pop(f"{folder}/node_modules/other")
+    assert beside(PATH, write(old), write(new)) == own
+
+
+def test_a_registry_that_the_lock_does_not_know() -> None:
+    """A package whose name is new comes from where another one of the lock does."""
+    places = {place: one for place, one in PLACES.items() if place != "node_modules/libdb"}
+    places[""] = {**PLACES[""], "dependencies": {"other": "1.0.0"}}
+    new = upgraded()
+    assert beside(PATH, write(places), write(new)) == []
+    new["node_modules/libdb"]["resolved"] = new["node_modules/libdb"]["resolved"].replace(HOST, "https://evil.example")
+    assert beside(PATH, write(places), write(new)) == [
+        "change:package-lock.json#libdb: comes from a registry that the lock does not know"
+    ]
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        *({"libdb": place} for place in ("../x.js", "a/../../x.js", "/x.js", "C:/x.js", "a\\x.js", "", 1)),
+        *({name: "x.js"} for name in ("../x", "a/b", "..", "")),
+        *(["x.js"], "../x.js"),
+    ],
+)
+def test_commands(found: Any) -> None:
+    """The commands of a package are plain names for files inside of it, unless they were others before."""
+    (told_of,) = after(lambda places: places["node_modules/libdb"].update(bin=found))
+    assert told_of.startswith("change:package-lock.json#libdb: brings a command outside of it: ")
+    one, other = copy.deepcopy(PLACES), upgraded()
+    for places in (one, other):
+        places["node_modules/libdb"]["bin"] = found
+    assert beside(PATH, write(one), write(other)) == []
+    for fine in ({"libdb": "./bin/x.js", "lib-db.2": "a/..b/x y.js"}, "x.js"):
+        assert after(lambda places, fine=fine: places["node_modules/libdb"].update(bin=fine)) == []  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        *("../out/node_modules/libdb", "node_modules/../../out/node_modules/libdb", "./node_modules/libdb"),
+        *("/node_modules/libdb", "/out/node_modules/libdb", "C:/out/node_modules/libdb", "a\\b/node_modules/libdb"),
+        *("a b/node_modules/libdb", "a//node_modules/libdb", "a/./node_modules/libdb", "xnode_modules/libdb"),
+        *(
+            "node_modules/libdb/",
+            "node_modules/libdb/x/node_modules/libdb",
+            "node_modules",
+            "a/node_modules",
+            "..",
+            "a/",
+        ),
+        *("node_modules/node_modules/libdb", "node_modules/libdb/../deep"),
+    ],
+)
+def test_places_out_of_the_tree(place: str) -> None:
+    """A place is a folder of the project's own or one that an installer makes, and nothing that leads elsewhere."""
+    (found,) = after(lambda places: places.update({place: package("libdb", "1.8.3")}))
+    assert found.startswith("change:package-lock.json#not readable: ")
 
 
 def test_a_workspace_in_the_nested_form() -> None:
@@ -423,14 +497,18 @@ def test_the_file_as_a_whole(keys: dict[str, Any], expected: str) -> None:
 def test_places_that_are_none(place: str) -> None:
     """A place that no package can have, or that lies too deep, makes the lock unreadable."""
     (found,) = after(lambda places: places.update({place: package("a", "1.0.0")}))
-    assert found.startswith(("change:package-lock.json#not readable: a p", "field:"))
+    assert found.startswith(("change:package-lock.json#not readable: ", "field:"))
 
 
 def test_a_new_lock() -> None:
     """A new lock tells all that it holds."""
     found = told(PATH, None, write(PLACES))
+    entries = [f"entry:package-lock.json#{name}" for name in ("libdb@1.8.2", "other@1.0.0", "tool@2.0.0")]
+    froms = [f"entry:package-lock.json#{name} (from {HOST})" for name in ("deep@1.0.0", "shared@1.0.0")]
     assert {one for one in found if one.startswith("entry:")} == {
-        f"entry:package-lock.json#{name}" for name in ("libdb@1.8.2", "other@1.0.0", "tool@2.0.0")
+        *entries,
+        *froms,
+        *(f"{one} (from {HOST})" for one in entries),
     }
     assert "field:package-lock.json#/lockfileVersion" in found
 

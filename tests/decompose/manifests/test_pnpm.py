@@ -406,3 +406,30 @@ def test_no_damage_of_another_package_goes_unseen() -> None:
     for place, lock in damages(yaml.safe_load(upgrade(NINE))):
         if "libdb" not in str(place):
             assert beside(PATH, NINE, yaml.safe_dump(lock)), place
+
+
+def test_a_project_that_comes_or_goes() -> None:
+    """A folder of the project is a field of its own, whatever it needs."""
+    found = after(
+        lambda lock: lock["importers"].update(a={"dependencies": copy.deepcopy(lock["importers"]["."]["dependencies"])})
+    )
+    assert "field:pnpm-lock.yaml#/importers/a" in found
+    old, new = NINE, NINE.replace("  .:\n", "  b:\n")
+    assert {"field:pnpm-lock.yaml#/importers/.", "field:pnpm-lock.yaml#/importers/b"} <= set(told(PATH, old, new))
+
+
+def test_a_registry_that_the_lock_does_not_know() -> None:
+    """A package whose name is new comes from the default registry, or from where another one does."""
+
+    def evil(lock: dict[str, Any], host: str) -> None:
+        lock["importers"]["."]["dependencies"]["evil"] = {"specifier": "1.8.3", "version": "1.8.3"}
+        where = {"tarball": f"{host}/evil/-/evil-1.8.3.tgz"} if host else {}
+        lock["packages"]["evil@1.8.3"] = {"resolution": {"integrity": "sha512-EVIL", **where}}
+        lock["snapshots"]["evil@1.8.3"] = {}
+
+    entry = "entry:pnpm-lock.yaml#evil@1.8.3"
+    assert after(lambda lock: evil(lock, "")) == [entry]
+    assert after(lambda lock: evil(lock, "https://evil.example")) == [
+        "change:pnpm-lock.yaml#evil: comes from a registry that the lock does not know",
+        entry,
+    ]

@@ -10,7 +10,17 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from indult.decompose.manifests.graph import Lock, Package, attribute
-from indult.decompose.manifests.names import check_needs, is_name, is_plain, mapping, shown, tarball, weaker
+from indult.decompose.manifests.names import (
+    check_needs,
+    commands,
+    field,
+    is_name,
+    is_plain,
+    mapping,
+    shown,
+    tarball,
+    weaker,
+)
 from indult.decompose.manifests.npm import SECTIONS, fields, overrides, patched, sections
 from indult.decompose.manifests.reading import Unreadable, read_loose_json, same
 
@@ -35,6 +45,8 @@ def targets(path: str, old: bytes | None, new: bytes) -> Iterator[str]:
     key = "patchedDependencies"
     yield from patched(path, before.get(key, {}), after.get(key, {}), key)
     yield from _manifests(path, _workspaces(before), _workspaces(after))
+    for place in () if old is None else _workspaces(before).keys() ^ _workspaces(after).keys():
+        yield field(path, "workspaces", place)
     yield from attribute(path, _lock(before), _lock(after), _own)
 
 
@@ -93,6 +105,7 @@ def _package(key: str, chain: tuple[str, ...], packages: Mapping[str, Any]) -> P
         lacks=tuple(
             shown(need) for need in _wanted(_about(record), _NEEDS[:1]) if not any(_find(packages, chain, need))
         ),
+        within="/".join(chain[:-1]),
     )
 
 
@@ -130,7 +143,9 @@ def _find(packages: Mapping[str, Any], chain: tuple[str, ...], need: str) -> Ite
 
 def _own(old: Package | None, new: Package) -> str | None:
     """Say what is wrong with the entry of one package beside the one that it replaces."""
-    return _kind(new) or _place(old, new) or _rest(old, new)
+    if (wrong := _kind(new) or _place(old, new)) is not None:
+        return wrong
+    return commands(None if old is None else _about(old.record), _about(new.record)) or _rest(old, new)
 
 
 def _kind(new: Package) -> str | None:

@@ -7,9 +7,21 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from indult.characters import misleading
-from indult.decompose.manifests.reading import Unreadable, pointer
+from indult.decompose.manifests.reading import Unreadable, pointer, same
 
-__all__ = ["change", "check_needs", "entry", "field", "is_name", "is_plain", "mapping", "shown", "tarball", "weaker"]
+__all__ = [
+    "change",
+    "check_needs",
+    "commands",
+    "entry",
+    "field",
+    "is_name",
+    "is_plain",
+    "mapping",
+    "shown",
+    "tarball",
+    "weaker",
+]
 
 _MAX_NEEDS: Final = 500_000
 _MAX_SHOWN: Final = 100
@@ -19,6 +31,8 @@ _NAME: Final = re.compile(r"(?:@[A-Za-z0-9_~-][A-Za-z0-9._~-]{0,99}/)?[A-Za-z0-9
 _PART: Final = r"(?:0|[1-9][0-9]{0,15})"
 _PLAIN: Final = re.compile(rf"{_PART}\.{_PART}\.{_PART}(?:-[0-9A-Za-z.-]{{1,100}})?(?:\+[0-9A-Za-z.-]{{1,100}})?\Z")
 _PREFIX: Final = re.compile(r"https?://[A-Za-z0-9.-]{1,253}(?::[0-9]{1,5})?(?:/[A-Za-z0-9_~@-][A-Za-z0-9._~@-]*)*\Z")
+_COMMAND: Final = re.compile(r"(?!\.{1,2}\Z)[A-Za-z0-9._~+@-]{1,200}\Z")
+_INSIDE: Final = re.compile(r"(?:(?!\.{1,2}(?:/|\Z))[^/\\:\0]++(?:/|\Z))+\Z")
 _HASH: Final = re.compile(r"(sha1|sha256|sha384|sha512)-[^\s]+\Z")
 
 
@@ -104,6 +118,18 @@ def weaker(old: Mapping[str, Any] | None, new: Mapping[str, Any], key: str = "in
     if after is None:
         return None if old is not None and key not in old and key not in new else f"has no {key}"
     return f"has a weaker {key}" if before is not None and after < before else None
+
+
+def commands(old: Mapping[str, Any] | None, new: Mapping[str, Any]) -> str | None:
+    """Say whether a package, unlike the one that it replaces, brings commands that are no names or lie outside of it."""
+    found = new.get("bin", {})
+    if old is not None and same(old.get("bin"), found):
+        return None
+    places = found if isinstance(found, dict) else {"bin": found}
+    for name, place in places.items():
+        if not _COMMAND.match(name) or not isinstance(place, str) or not _INSIDE.match(place.removeprefix("./")):
+            return f"brings a command outside of it: {shown(name)}"
+    return None
 
 
 def _strength(value: object) -> int | None:

@@ -7,11 +7,22 @@ stands there is the lock's copy of their manifests.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from indult.decompose.manifests.graph import Lock, Package, attribute
-from indult.decompose.manifests.names import check_needs, field, is_name, is_plain, mapping, shown, tarball, weaker
+from indult.decompose.manifests.names import (
+    check_needs,
+    commands,
+    field,
+    is_name,
+    is_plain,
+    mapping,
+    shown,
+    tarball,
+    weaker,
+)
 from indult.decompose.manifests.npm import SECTIONS, entries, fields, sections
 from indult.decompose.manifests.reading import Unreadable, read_json, same, written
 
@@ -20,6 +31,7 @@ __all__ = ["targets"]
 _MODULES: Final = "node_modules/"
 _MAX_PLACE: Final = 1_000
 _MAX_LEVELS: Final = 40
+_SEGMENT: Final = re.compile(r"(?!\.{1,2}\Z)[^\s\\:]{1,200}\Z")
 
 # What describes a version of a package, and changes with it.
 _DESCRIBES: Final = frozenset(
@@ -49,7 +61,12 @@ def targets(path: str, old: bytes | None, new: bytes) -> Iterator[str]:
         if (key in before) != (key in after) and old is not None:
             yield field(path, key)
     old_places, new_places = _places(before), _places(after)
+    if wrong := [place for place in new_places.keys() - old_places.keys() if not _fits(place)]:
+        raise Unreadable(f"no place in the tree: `{shown(min(wrong))}`")
     yield from _manifests(path, old_places, new_places)
+    for place in () if old is None else old_places.keys() ^ new_places.keys():
+        if _MODULES not in place:
+            yield field(path, "packages", place)
     yield from attribute(path, _lock(old_places, _roots(old_places)), _lock(new_places, _roots(new_places)), _own)
     yield from _compare_nested(path, (_nested(before), old_places), (_nested(after), new_places))
 
@@ -64,6 +81,15 @@ def _places(lock: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
         if not isinstance(record, dict) or (_MODULES in place and not is_name(_name(place))):
             raise Unreadable("a package that is none")
     return found
+
+
+def _fits(place: str) -> bool:
+    """Tell whether a place is a folder of the project's own, or one that an installer makes, below or beside others."""
+    own, *names = re.split(r"(?:^|/)node_modules/", place)
+    inside = all(_SEGMENT.match(part) for part in own.split("/")) and "node_modules" not in own
+    return (inside or (own == "" and place[:1] != "/")) and all(
+        is_name(name) and name != "node_modules" for name in names
+    )
 
 
 def _name(place: str) -> str:
@@ -103,7 +129,17 @@ def _package(places: Mapping[str, Any], place: str) -> Package:
     source = _source(name, record)
     must = ("dependencies", "requires") if "requires" in wanted else ("dependencies",)
     lacks = tuple(shown(need) for need in _wanted(record, must) if not any(_find(places, place, need)))
-    return Package(key=place, name=name, version=version, source=source, record=record, needs=needs, lacks=lacks)
+    above = place[: -len(_MODULES + name)].removesuffix("/")
+    return Package(
+        key=place,
+        name=name,
+        version=version,
+        source=source,
+        record=record,
+        needs=needs,
+        lacks=lacks,
+        within=above if _MODULES in above else "",
+    )
 
 
 def _source(name: str, record: Mapping[str, Any]) -> str:
@@ -135,7 +171,7 @@ def _find(places: Mapping[str, Any], place: str, need: str) -> Iterator[str]:
 def _own(old: Package | None, new: Package) -> str | None:
     """Say what is wrong with the entry of one package beside the one that it replaces."""
     was = None if old is None else old.record
-    return _kind(new) or _address(old, new) or weaker(was, new.record) or _rest(old, new)
+    return _kind(new) or _address(old, new) or weaker(was, new.record) or commands(was, new.record) or _rest(old, new)
 
 
 def _kind(new: Package) -> str | None:
@@ -180,7 +216,7 @@ def _nested(lock: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
         above, packages = waiting.pop()
         for name, record in packages.items():
             place = f"{above}/{_MODULES}{name}" if above else f"{_MODULES}{name}"
-            if not is_name(name) or len(place) > _MAX_PLACE or place.count("/") > _MAX_LEVELS:
+            if not is_name(name) or name == "node_modules" or len(place) > _MAX_PLACE or place.count("/") > _MAX_LEVELS:
                 raise Unreadable("a package that is none, or too deep in the tree")
             inner = mapping(record, "a package").get("dependencies", {})
             waiting.append((place, mapping(inner, "`dependencies`")))

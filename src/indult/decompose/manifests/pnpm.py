@@ -63,6 +63,8 @@ def targets(path: str, old: bytes | None, new: bytes) -> Iterator[str]:
     yield from _patches(path, before.get("patchedDependencies", {}), after.get("patchedDependencies", {}))
     merged = _merge(before), _merge(after)
     yield from _importers(path, _projects(before), _projects(after), merged[1])
+    for place in () if old is None else _projects(before).keys() ^ _projects(after).keys():
+        yield names.field(path, "importers", place)
     locks = _lock(before, merged[0]), _lock(after, merged[1])
     yield from _needs(path, *merged, reached(*locks))
     yield from attribute(path, locks[0], locks[1], _own)
