@@ -446,3 +446,46 @@ def test_no_line_of_another_package_goes_unseen(text: str) -> None:
 def test_a_new_lock(text: str) -> None:
     """A new lock tells all that it holds."""
     assert "entry:yarn.lock#libdb@1.8.2" in told(PATH, None, text)
+
+
+def test_a_registry_that_the_lock_does_not_know() -> None:
+    """A package whose name is new comes from the default registry, or from where another one does."""
+    unknown = ["change:yarn.lock#evil: comes from a registry that the lock does not know"]
+    evil = FRESH.replace("fresh", "evil").replace("2.0.0", "1.8.3").replace("@^1.8.3", "@1.8.3")
+    assert beside(PATH, CLASSIC, f"{CLASSIC}\n{evil}", "evil@1.8.3") == []
+    elsewhere = evil.replace("registry.example", "evil.example")
+    assert beside(PATH, CLASSIC, f"{CLASSIC}\n{elsewhere}", "evil@1.8.3") == unknown
+    block = later_block("evil", "1.8.3", "1.8.3")
+    need = LATER.replace("    other: ", '    evil: "npm:1.8.3"\n    other: ')
+    assert beside(PATH, LATER, f"{need}\n{block}", "evil@1.8.3") == []
+    archive = "::__archiveUrl=https%3A%2F%2Fevil.example%2Fevil%2F-%2Fevil-1.8.3.tgz"
+    elsewhere = block.replace('"evil@npm:1.8.3"\n', f'"evil@npm:1.8.3{archive}"\n')
+    assert archive in elsewhere
+    assert beside(PATH, LATER, f"{need}\n{elsewhere}", "evil@1.8.3") == unknown
+
+
+def test_a_block_for_some_systems() -> None:
+    """A new block has a checksum, also where it is installed on some systems only; one that had none needs none."""
+    block = later_block("evil", "1.8.3", "1.8.3").replace(f"  checksum: 10c0/{HEX}\n", "  conditions: os=linux\n")
+    need = LATER.replace("    other: ", '    evil: "npm:1.8.3"\n    other: ')
+    assert beside(PATH, LATER, f"{need}\n{block}", "evil@1.8.3") == ["change:yarn.lock#evil: has no checksum"]
+    new = f"{need}\n{block}"
+    assert beside(PATH, new.replace("1.8.3", "1.8.1"), new, "evil@1.8.3") == []
+
+
+@pytest.mark.parametrize("more", ["../x.js", "/x.js", "a/../../x.js"])
+def test_commands(more: str) -> None:
+    """The commands of a package lie inside of it."""
+    dependencies = 'dependencies:\n    deep: "npm:^1.0.0"'
+    found = after(LATER, dependencies, f"bin:\n    libdb: {more}\n  {dependencies}")
+    assert found == ["change:yarn.lock#libdb: brings a command outside of it: libdb"]
+
+
+def test_heads_of_blanks() -> None:
+    """A head full of blanks is taken apart at once; blanks beside a comma are none."""
+    many = "".join(f'? "a{i}{" " * 19_000}b@x"\n: version: 1\n' for i in range(150))
+    (found,) = told(PATH, LATER, f"{LATER}\n{many}")
+    assert found.startswith("change:yarn.lock#not readable: ")
+    joined = LATER.replace('"libdb@npm:1.8.2":', '"libdb@npm:1.8.2  ,  libdb@npm:^1.8.0":')
+    assert joined != LATER
+    assert beside(PATH, joined, upgrade(joined)) == []

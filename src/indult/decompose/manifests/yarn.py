@@ -13,7 +13,7 @@ from urllib.parse import unquote
 
 from indult.decompose.manifests import ranges
 from indult.decompose.manifests.graph import Lock, Package, attribute
-from indult.decompose.manifests.names import change, entry, is_name, is_plain, mapping, shown, tarball, weaker
+from indult.decompose.manifests.names import change, commands, entry, is_name, is_plain, mapping, shown, tarball, weaker
 from indult.decompose.manifests.npm import SECTIONS, entries, fields
 from indult.decompose.manifests.reading import Unreadable, decode, read_yaml, same
 from indult.decompose.manifests.yarn_classic import read_classic
@@ -79,11 +79,19 @@ def _read_later(raw: bytes) -> _Blocks:
         if len(heads) > _MAX_HEAD:
             raise Unreadable("too long a head of a block")
         # Yarn needs no blank beside the comma.
-        for head in re.split(" *, *", heads):
+        for head in _heads(heads):
             if head in blocks:
                 raise Unreadable("one need with two answers")
             blocks[head] = mapping(block, "a block")
     return blocks
+
+
+def _heads(heads: str) -> Iterator[str]:
+    """Yield what a block answers: the parts between commas, of which blanks beside a comma are none."""
+    parts = heads.split(",")
+    for at, part in enumerate(parts):
+        left = part if at == 0 else part.lstrip(" ")
+        yield left if at == len(parts) - 1 else left.rstrip(" ")
 
 
 def _name(head: str) -> str:
@@ -247,13 +255,16 @@ def _own_later(old: Package | None, new: Package) -> str | None:
         return "resolved to something else than this version of it"
     if old is not None and old.source != new.source:
         return "resolved from another place"
-    return _same(old, new) or _checksum(old, new) or _rest(old, new)
+    was = None if old is None else old.record
+    return _same(old, new) or _checksum(old, new) or commands(was, new.record) or _rest(old, new)
 
 
 def _checksum(old: Package | None, new: Package) -> str | None:
-    """Say whether a block has no checksum; what is only installed on some systems may have none."""
+    """Say whether a block has no checksum; only what replaces one without may have none.
+
+    What is installed on some systems only is left without by yarn wherever it was never fetched.
+    """
     value = new.record.get("checksum")
     if value is None:
-        free = "conditions" in new.record if old is None else "checksum" not in old.record
-        return None if free else "has no checksum"
+        return None if old is not None and "checksum" not in old.record else "has no checksum"
     return None if _CHECKSUM.match(value) else "has no checksum that can be read"
