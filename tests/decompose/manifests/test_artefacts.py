@@ -129,6 +129,42 @@ def test_one_name_twice() -> None:
 
 def test_hosts() -> None:
     """Hosts are told with scheme and port, each once, and what cannot be read is a host of its own."""
-    assert hosts([url("a-1.zip"), url("b-1.zip"), {"file": "c"}]) == "file https://files.registry.example"
-    assert hosts([url("a-1.zip", host="http://files.registry.example:80")]) == "http://files.registry.example:80"
+    assert hosts([url("a-1.zip"), url("b-1.zip"), {"file": "c"}]) == f"file {HOST}"
+    assert (
+        hosts([url("a-1.zip", host="HTTP://files.registry.example:80".lower())]) == "http://files.registry.example:80"
+    )
     assert hosts(["x"]) == "'x'"
+
+
+DIGEST = "0123456789abcdef" * 4
+
+
+@pytest.mark.parametrize(
+    ("folder", "found"),
+    [
+        ("", ""),
+        ("/packages", "/packages"),
+        (f"/packages/ab/cd/{DIGEST[:60]}", "/packages/{hash}"),
+        (f"/root/+f/012/{DIGEST[:13]}", "/root/+f/{hash}"),
+        (f"/p/11/files/{DIGEST}", "/p/11/files/{hash}"),
+        (f"/p/11/{DIGEST}", "/p/11/{hash}"),
+        ("/p/11/files/aa", "/p/11/files/aa"),
+        (f"/p/{DIGEST}x", f"/p/{DIGEST}x"),
+        (f"/p/{DIGEST}/x", f"/p/{DIGEST}/x"),
+        ("/simple/http-kit/2.1.1", "/simple/{name}/{version}"),
+        ("/simple/HTTP_Kit/2.1.1", "/simple/{name}/{version}"),
+        ("/packages/source/h/http-kit", "/packages/source/{first}/{name}"),
+        ("/packages/source/e/http-kit", "/packages/source/e/{name}"),
+        ("/http-kit/evil", "/http-kit/evil"),
+    ],
+)
+def test_folders(folder: str, found: str) -> None:
+    """What a folder has of a digest, of the package's name and of its version is left open, all else counts."""
+    host = "https://files.registry.example"
+    assert hosts([url("http_kit-2.1.1.zip", host=host + folder)], "http-kit", "2.1.1") == host + found
+
+
+def test_folders_of_files_beside_the_lock() -> None:
+    """The folder of a file that is not fetched counts as it is."""
+    assert hosts([{"path": "dist/a-1.zip"}]) == "path:dist"
+    assert hosts([{"path": "a-1.zip"}]) == "path"

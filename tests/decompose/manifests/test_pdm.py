@@ -58,9 +58,12 @@ def test_a_version() -> None:
 
 
 def test_what_came_through_it() -> None:
-    """A package that came in or went out through the moved one alone is part of its entry."""
+    """A new package that came in through the moved one alone is part of its entry; one that went may be anybody's."""
     swapped = [("SockKit>=1", "newkit>=1"), ('name = "sockkit"', 'name = "newkit"'), ("sockkit-", "newkit-")]
-    assert told(*UP, *swapped) == ["entry:L#httpkit@2.1.1"]
+    assert told(*UP, *swapped) == ["entry:L#httpkit@2.1.1", "entry:L#sockkit@none"]
+    moved = package("sockkit", "6.6.6")
+    for edit in [(package("sockkit", "1.0"), moved), (package("sockkit", "1.0"), package("sockkit", "1.0") + moved)]:
+        assert told(*UP, edit) == ["entry:L#httpkit@2.1.1", "entry:L#sockkit@6.6.6"]
     assert told(*UP, ('[[package]]\nname = "yamlkit"', package("evil", "1") + '[[package]]\nname = "yamlkit"')) == [
         "entry:L#evil@1",
         "entry:L#httpkit@2.1.1",

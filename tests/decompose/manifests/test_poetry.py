@@ -64,13 +64,33 @@ def test_layout() -> None:
 
 
 def test_what_came_through_it() -> None:
-    """A package that came in or went out through the moved one alone is part of its entry."""
+    """A new package that came in through the moved one alone is part of its entry; one that went may be anybody's."""
     swapped = [("SockKit =", "newkit ="), ('name = "sockkit"', 'name = "newkit"'), ("sockkit-", "newkit-")]
-    assert told(*UP, *swapped) == ["entry:L#httpkit@2.1.1"]
+    assert told(*UP, *swapped) == ["entry:L#httpkit@2.1.1", "entry:L#sockkit@none"]
     assert told(*UP, ("[extras]", package("evil", "1.0") + "[extras]")) == [
         "entry:L#evil@1.0",
         "entry:L#httpkit@2.1.1",
     ]
+
+
+def test_what_the_project_may_need_itself() -> None:
+    """The lock does not tell what the project asks for, so that every name that it had stays its own."""
+    moved = package("sockkit", "6.6.6")
+    assert told(*UP, (package("sockkit", "1.0"), moved)) == ["entry:L#httpkit@2.1.1", "entry:L#sockkit@6.6.6"]
+    assert told(*UP, ("[extras]", moved + "[extras]")) == ["entry:L#httpkit@2.1.1", "entry:L#sockkit@6.6.6"]
+    deeper = package("sockkit", "6.6.6", '[package.dependencies]\nnewkit = "*"')
+    found = told(*UP, (package("sockkit", "1.0"), deeper + package("newkit", "1.0")))
+    assert found == ["entry:L#httpkit@2.1.1", "entry:L#sockkit@6.6.6"]
+
+
+def test_a_registry_of_its_own() -> None:
+    """The first package comes from the usual index, or it is told from where."""
+    fresh = package("evil", "1.0")
+    assert told(("[extras]", fresh + "[extras]"), base=TAIL) == ["entry:L#evil@1.0"]
+    named = package("evil", "1.0", '[package.source]\ntype = "legacy"\nurl = "x"')
+    found = told(("[extras]", named + "[extras]"), base=TAIL)
+    assert [one.partition(" (from ")[0] for one in found] == ["entry:L#evil@1.0", "entry:L#evil@1.0"]
+    assert len(set(found)) == 2
 
 
 def test_the_hash_of_another_package() -> None:

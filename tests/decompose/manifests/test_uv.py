@@ -316,7 +316,29 @@ def test_what_cannot_be_read(old: str, new: str, reason: str) -> None:
     assert both(BASE.replace(old, new), BASE) == (f"change:L#not readable: {reason}",)
 
 
+def test_another_folder_of_the_host() -> None:
+    """The files of a version lie beside those of the one before; what names a content is left open."""
+    shared = "https://files.registry.example/"
+    for one, other, told_apart in [
+        ("p/11/files/", "p/666/files/", True),
+        ("p/11/files/" + "a" * 64 + "/", "p/11/files/" + "b" * 64 + "/", False),
+        ("p/11/files/" + "a" * 64 + "/", "p/666/files/" + "a" * 64 + "/", True),
+        ("p/ab/cd/" + "a" * 60 + "/", "p/12/34/" + "b" * 60 + "/", False),
+    ]:
+        base = BASE.replace(shared + "httpkit", shared + one + "httpkit")
+        new = base.replace(shared + one, shared + other).replace("2.1.0", "2.1.1")
+        found = both(base, new)
+        assert base != BASE
+        assert ("change:L#httpkit: comes from another source" in found) == told_apart, (one, found)
+
+
 def test_a_new_lock() -> None:
     """Of a new lock every package is an entry, and the header are fields."""
     found = both(None, 'version = 1\nrequires-python = ">=3.11"\n\n' + package("httpkit", "2.1.1"))
-    assert found == ("entry:L#httpkit@2.1.1", "field:L#/requires-python", "field:L#/version")
+    known = "'https://registry.example/simple' https://files.registry.example"
+    assert found == (
+        "entry:L#httpkit@2.1.1",
+        f"entry:L#httpkit@2.1.1 (from registry {known})",
+        "field:L#/requires-python",
+        "field:L#/version",
+    )

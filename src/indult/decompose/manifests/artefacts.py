@@ -14,8 +14,13 @@ __all__ = ["hosts", "wrong"]
 
 # No query, no fragment and no user: what stands there could send the request somewhere else.
 _URL: Final = re.compile(
-    r"(https?://[A-Za-z0-9.-]+(?::[0-9]{1,5})?)/(?:[A-Za-z0-9._~!+,=@:%-]+/)*([A-Za-z0-9._~!+%-]+)\Z"
+    r"(https?://[A-Za-z0-9.-]+(?::[0-9]{1,5})?)((?:/[A-Za-z0-9._~!+,=@:%-]+)*)/([A-Za-z0-9._~!+%-]+)\Z"
 )
+# A folder that is named by what lies in it: by a digest, the first signs of which may be folders above it.
+_DIGEST: Final = re.compile(r"[0-9a-f]+\Z")
+_DIGITS: Final = frozenset({16, 32, 40, 48, 56, 64, 96, 128})
+_SHARDS: Final = (0, 1, 2)
+_LONGEST_SHARD: Final = 4
 _LONGEST: Final = 4000
 _FILE: Final = re.compile(r"[A-Za-z0-9._!+-]{1,300}\Z")
 _HASH: Final = re.compile(r"([a-z0-9]+):[0-9A-Za-z]+\Z")
@@ -28,12 +33,16 @@ _BESIDE: Final = frozenset({"hash", "size", "upload-time", "zstd"})
 class _File(NamedTuple):
     name: str
     host: str
+    folder: str
     hash: str | None
 
 
-def hosts(files: Sequence[Any]) -> str:
-    """Return where files are fetched from, in a form that can be compared."""
-    return " ".join(sorted({_host(one) for one in files}))
+def hosts(files: Sequence[Any], name: str = "", version: str = "") -> str:
+    """Return the hosts and folders that the files of a package are fetched from, in a form that can be compared.
+
+    What of a folder goes with the package, its version or the content of a file is left open.
+    """
+    return " ".join(sorted({_host(one, name, version) for one in files}))
 
 
 def wrong(old: Sequence[Any] | None, new: Sequence[Any], name: str, version: str) -> str | None:
@@ -59,12 +68,34 @@ def wrong(old: Sequence[Any] | None, new: Sequence[Any], name: str, version: str
     return None
 
 
-def _host(file: Any) -> str:
+def _host(file: Any, name: str, version: str) -> str:
     try:
-        return _file(file).host
+        found = _file(file)
     except Unreadable:
         # Equal to itself alone, so that nothing that cannot be read counts as the usual place.
         return repr(file)
+    return found.host + _open(found.folder, name, version)
+
+
+def _open(folder: str, name: str, version: str) -> str:
+    """Return a folder with words, which no address can hold, for those parts that differ with what lies there."""
+    parts = folder.split("/")
+    for count in _SHARDS:
+        digest = parts[-1 - count :]
+        short = all(len(part) <= _LONGEST_SHARD for part in digest[:-1])
+        if short and len("".join(digest)) in _DIGITS and all(map(_DIGEST.match, digest)):
+            parts[-1 - count :] = ["{hash}"]
+            break
+    for place in range(len(parts) - 1, 0, -1):
+        if parts[place] == version:
+            parts[place] = "{version}"
+        elif name and normal(parts[place]) == name:
+            parts[place] = "{name}"
+            if parts[place - 1] == name[0]:
+                parts[place - 1] = "{first}"
+        elif parts[place] not in {"{hash}", "{first}"}:
+            break
+    return "/".join(parts)
 
 
 def _file(value: Any) -> _File:
@@ -79,11 +110,12 @@ def _file(value: Any) -> _File:
         raise Unreadable("a hash that cannot be read")
     place = value[places[0]]
     if places[0] != "url":
-        return _File(place.rpartition("/")[2] if places[0] == "path" else place, places[0], mark)
+        folder, slash, last = place.rpartition("/") if places[0] == "path" else ("", "", place)
+        return _File(last, places[0], f":{folder}" if slash else "", mark)
     found = _URL.match(place) if len(place) <= _LONGEST else None
     if not found or ".." in place or re.search("%(2e|2f|5c)", place, re.IGNORECASE):
         raise Unreadable(f"an address that cannot be read, `{shown(place)}`")
-    return _File(unquote(found[2]), found[1].lower(), mark)
+    return _File(unquote(found[3]), found[1].lower(), found[2], mark)
 
 
 def _algorithm(mark: str) -> str:

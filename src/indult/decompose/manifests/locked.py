@@ -63,8 +63,9 @@ def files(record: Mapping[str, dict[str, Any]]) -> list[Any]:
 
 
 def source(kind: str, place: str, record: Mapping[str, dict[str, Any]]) -> str:
-    """Return where a package comes from: the kind of place, the place, and the hosts of its files."""
-    return f"{kind} {place} {hosts(files(record))}"
+    """Return where a package comes from: the kind of place, the place, and where its files are."""
+    name, version = identity(next(iter(record.values())))
+    return f"{kind} {place} {hosts(files(record), name, version)}"
 
 
 def linked(found: list[Found]) -> dict[str, Package]:

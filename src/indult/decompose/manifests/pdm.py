@@ -41,7 +41,7 @@ def read(data: dict[str, Any]) -> Read:
     records = tables(data, "package")
     data.pop("package", None)
     packages = linked(_merged(records, apart))
-    return Read(lock=Lock(packages=packages, roots=unneeded(packages)))
+    return Read(lock=Lock(packages=packages, roots=unneeded(packages), told=False))
 
 
 def _merged(records: list[dict[str, Any]], apart: dict[str, Any]) -> list[Found]:

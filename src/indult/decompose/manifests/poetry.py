@@ -40,7 +40,7 @@ def read(data: dict[str, Any]) -> Read:
         if spelled is not None:
             del apart[spelled]
     packages = linked(found)
-    return Read(lock=Lock(packages=packages, roots=unneeded(packages)))
+    return Read(lock=Lock(packages=packages, roots=unneeded(packages), told=False))
 
 
 def _found(record: dict[str, Any], apart: dict[str, Any]) -> Found:

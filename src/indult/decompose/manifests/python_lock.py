@@ -9,6 +9,7 @@ from indult.decompose.manifests import pdm, poetry, uv
 from indult.decompose.manifests.artefacts import wrong
 from indult.decompose.manifests.graph import Own, Package, attribute
 from indult.decompose.manifests.locked import Read, files
+from indult.decompose.manifests.pep508 import freeze
 from indult.decompose.manifests.reading import read_toml, same
 from indult.decompose.manifests.tables import MISSING, fields
 
@@ -34,13 +35,17 @@ _FORMS: Final[Mapping[str, _Form]] = {
 }
 
 
+# Where a lock names no index and files by their names alone, the settings tell where they are.
+_USUAL: Final = frozenset({f"registry {freeze({})!r} file"})
+
+
 def targets(path: str, old: bytes | None, new: bytes) -> Iterator[str]:
     """Yield what changed in a lock of uv, Poetry or PDM."""
     form = _FORMS[path.rpartition("/")[2]]
     before: dict[str, Any] = {} if old is None else read_toml(old)
     after = read_toml(new)
     was, now = form.read(before), form.read(after)
-    yield from attribute(path, was.lock, now.lock, _own(form, was))
+    yield from attribute(path, was.lock, now.lock, _own(form, was), known=_USUAL)
     yield from form.beside(path, was, now)
     # What is left is the header.
     yield from fields(path, before, after)

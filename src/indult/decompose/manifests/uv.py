@@ -86,7 +86,8 @@ def _found(record: dict[str, Any]) -> Found:
     wants = [_want(one) for one in _tables(record.get("dependencies", []))]
     for key in _GROUPS:
         wants += [_want(one) for group in table(record, key).values() for one in _tables(group)]
-    shape = repr(freeze(place))
+    index = place.get("registry")
+    shape = repr(index) if kind == "registry" and isinstance(index, str) else repr(freeze(place))
     return Found(name=name, version=version, source=source(kind, shape, held), record=held, wants=tuple(wants))
 
 
