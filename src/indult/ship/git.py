@@ -8,23 +8,25 @@ git directory is asked where things lie, and about its work trees (`indult.ship.
 
 from __future__ import annotations
 
-import fcntl
 import os
 import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final, Self
 
 from indult.decompose.changes import Changed
 from indult.errors import ShipError
 from indult.ship import worktree
+from indult.ship.complete import complete
 from indult.ship.hints import LOCAL, meant
-from indult.ship.objects import FILE, LINK, PROGRAM, TREE, Objects
+from indult.ship.history import History
+from indult.ship.locks import held
+from indult.ship.objects import FILE, LINK, MOST, PROGRAM, TREE, Entry, Objects
 from indult.ship.process import Git, failed, told
-from indult.ship.views import place, view
+from indult.ship.views import own_store, place, view
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -56,7 +58,11 @@ class Repository:
         store = os.path.join(common, "objects")
         self._reading = {"GIT_DIR": view(git.home, "objects", algorithm), "GIT_OBJECT_DIRECTORY": store}
         self._refs = {"GIT_DIR": view(git.home, "refs", algorithm, common), "GIT_OBJECT_DIRECTORY": store}
+        git.shown |= {self._refs["GIT_DIR"]: common, self._reading["GIT_DIR"]: common}
+        self._algorithm = algorithm
         self._objects = Objects(git, self._reading, algorithm=algorithm)
+        self._own: Objects | None = None
+        self._history = History(self._objects, self._listed, self._cut_off)
         self._shared: list[str] | None = None
 
     @classmethod
@@ -76,7 +82,9 @@ class Repository:
 
     def close(self) -> None:
         """End what reads, and remove the temporary folder."""
-        self._objects.close()
+        for objects in (self._objects, self._own):
+            if objects is not None:
+                objects.close()
         shutil.rmtree(self._git.home, ignore_errors=True)
 
     def __enter__(self) -> Self:
@@ -158,14 +166,7 @@ class Repository:
         Raises:
             ShipError: The history is cut off before that is known.
         """
-        if tip == commit:
-            return True
-        if not self._objects.has(commit):
-            return False
-        done = self._git.run("merge-base", "--is-ancestor", _full(commit), _full(tip), more=self._reading)
-        if done.stderr or done.returncode not in {0, 1}:
-            raise self._cut_off(done, "walk the history")
-        return done.returncode == 0
+        return self._history.contains(_full(tip), _full(commit))
 
     def trailer(self, tip: str, key: str, value: str) -> str | None:
         """Return a commit in the history of `tip` with the trailer `key: value`, or with more words behind the value.
@@ -173,16 +174,39 @@ class Repository:
         Raises:
             ShipError: The history is cut off, so that nobody can tell.
         """
-        # `--grep` only narrows the search; what counts is the block of trailers.
-        words = ["log", "--encoding=none", "--format=%H%n%B", "-z", "--fixed-strings", f"--grep={value}", _full(tip)]
-        done = self._git.run(*words, "--", more=self._reading)
-        for record in done.stdout.split(b"\0"):
-            oid, _, message = record.partition(b"\n")
-            if (key.lower().encode(), value.encode()) in _trailers(message):
-                return oid.decode()
-        if done.stderr or done.returncode:
-            raise self._cut_off(done, "walk the history")
-        return None
+        return self._history.trailer(_full(tip), key, value)
+
+    def complete(self, onto: str, head: str, tree: str | None = None) -> None:
+        """See that all that `head`, and the merged `tree`, lead to and `onto` does not is whole and in this repository.
+
+        Raises:
+            ShipError: An object is missing, borrowed from another repository, damaged, or none that git would write.
+        """
+        if self._own is None:
+            store = {"GIT_OBJECT_DIRECTORY": own_store(self._git.home, os.path.join(self.common, "objects"))}
+            self._own = Objects(self._git, {**self._reading, **store}, algorithm=self._algorithm)
+        complete(self._history, self._objects, self._own, _full(onto), _full(head), tree)
+
+    def below(self, tree: str) -> Callable[[str], Iterator[str]]:
+        """Return what lists every path below a path of a tree, or of a commit's tree; names other than UTF-8 as `links`."""
+        root = self._objects.tree_of(tree)
+        return lambda path: self._below(root, path)
+
+    def _below(self, root: str, path: str) -> Iterator[str]:
+        name = os.fsencode(path)
+        entry = self._entry(root, name)
+        if entry is not None and entry.mode == TREE:
+            yield from (_text(b"%s/%s" % (name, rest)) for rest, _ in self._objects.files(entry.oid))
+
+    def _entry(self, root: str, path: bytes) -> Entry | None:
+        """Return the entry at a path of a tree."""
+        *folders, name = path.split(b"/")
+        for folder in folders:
+            entry = self._objects.entry(root, folder)
+            if entry is None or entry.mode != TREE:
+                return None
+            root = entry.oid
+        return self._objects.entry(root, name)
 
     def merged(self, target: str, head: str) -> tuple[str, tuple[str, ...]]:
         """Merge `head` into `target` and return the tree, and the paths that are in conflict.
@@ -210,12 +234,19 @@ class Repository:
         return {_text(path): _text(target) for path, target in found.items()}
 
     def read(self, ids: Iterable[str]) -> dict[str, bytes]:
-        """Return the content of blobs by id; of one that is longer than `objects.MOST` bytes, so many."""
-        found = {}
+        """Return the content of blobs by id; of one that is longer than `objects.MOST` bytes, so many.
+
+        They are read in the given order, and no more of them when they come to `objects.MOST` bytes together.
+        """
+        found: dict[str, bytes] = {}
+        size = 0
         for oid, kind, content in self._objects.each(dict.fromkeys(ids)):
             if kind != "blob":
                 raise ShipError(f"`{oid}` is a {kind}, not a file")
             found[oid] = content
+            size += len(content)
+            if size >= MOST:
+                break
         return found
 
     def file(self, tree: str, path: str) -> bytes | None:
@@ -224,14 +255,7 @@ class Repository:
         Raises:
             ShipError: Something else than an ordinary file is there.
         """
-        *folders, name = os.fsencode(path).split(b"/")
-        oid = self._objects.tree_of(tree)
-        for folder in folders:
-            entry = self._objects.entry(oid, folder)
-            if entry is None or entry.mode != TREE:
-                return None
-            oid = entry.oid
-        entry = self._objects.entry(oid, name)
+        entry = self._entry(self._objects.tree_of(tree), os.fsencode(path))
         if entry is None:
             return None
         if entry.mode not in {FILE, PROGRAM}:
@@ -309,16 +333,8 @@ class Repository:
     @contextmanager
     def lock(self) -> Iterator[None]:
         """Hold the lock of this repository, so that one ship lands at a time; the kernel lets go if the process ends."""
-        path = os.path.join(self.common, LOCK)
-        try:
-            handle = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-        except OSError as exc:
-            raise ShipError(f"the repository cannot be locked: {exc.strerror}: `{path}`") from exc
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX)
+        with held(os.path.join(self.common, LOCK)):
             yield
-        finally:
-            os.close(handle)
 
     def _writing(self) -> list[str]:
         """Return the options of a call that writes: what is written is for whom the repository is shared with."""
@@ -328,6 +344,9 @@ class Repository:
             value = done.stdout.decode(errors="replace").strip()
             self._shared = ["-c", f"core.sharedRepository={value}"] if value else []
         return self._shared
+
+    def _listed(self, names: bytes) -> subprocess.CompletedProcess[bytes]:
+        return self._git.run("rev-list", "--stdin", more=self._reading, stdin=names)
 
     def _cut_off(self, done: subprocess.CompletedProcess[bytes], what: str) -> ShipError:
         """Return the error of a walk through history that did not get to its end."""
@@ -365,14 +384,3 @@ def _author(commit: bytes) -> bytes | None:
 def _seconds(commit: bytes) -> int:
     found = re.search(rb"^committer [^\n]*> (\d{1,12}) [+-]\d{4}$", commit.partition(b"\n\n")[0], re.MULTILINE)
     return int(found[1]) if found else 0
-
-
-def _trailers(message: bytes) -> set[tuple[bytes, bytes]]:
-    """Return the trailers of a message, key in lower case: its last paragraph, each with its first word and whole."""
-    found = set()
-    for line in message.rstrip().rpartition(b"\n\n")[2].splitlines():
-        key, colon, value = line.partition(b":")
-        if colon and value.strip():
-            lower = key.strip().lower()
-            found |= {(lower, value.strip()), (lower, value.split()[0])}
-    return found

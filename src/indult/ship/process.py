@@ -10,17 +10,22 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import signal
 import subprocess
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from typing import Final
 
 from indult.errors import ShipError
 
-__all__ = ["LEAST", "Git", "failed", "told"]
+__all__ = ["LEAST", "Git", "failed", "late", "told"]
 
 LEAST: Final = (2, 38)
 """Oldest git that merges without a work tree (`merge-tree --write-tree`)."""
+
+SECONDS: Final = 300.0
+"""How long one call of git may take; a file of the repository could be a pipe that nobody ever writes to."""
 
 _KEPT_OUT: Final = ("XDG_CONFIG_HOME", "PAGER", "EDITOR", "VISUAL", "SSH_ASKPASS", "LANGUAGE")
 
@@ -55,11 +60,15 @@ _HARMLESS: Final = (
 
 
 class Git:
-    """Calls the git of this machine, from `home`, an empty folder of ours."""
+    """Calls the git of this machine, from `home`, an empty folder of ours.
+
+    `shown` are places of ours, each with the one of the repository that it stands for: messages name that one.
+    """
 
     def __init__(self, home: str) -> None:
         self.program = _program()
         self.home = home
+        self.shown: dict[str, str] = {}
         kept = {
             name: value
             for name, value in os.environ.items()
@@ -77,11 +86,28 @@ class Git:
         """Run git and return how it ended and what it wrote; `more` is added to its environment."""
         command = [self.program, "--no-pager", *words]
         try:
-            return subprocess.run(
-                command, env=self.environment(more), cwd=cwd or self.home, input=stdin, capture_output=True, check=False
+            # In a group of its own, so that nothing that it started is left when it takes too long.
+            process = subprocess.Popen(
+                command,
+                env=self.environment(more),
+                cwd=cwd or self.home,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                start_new_session=True,
             )
         except (OSError, ValueError) as exc:
             raise ShipError(f"git cannot be started: {exc}") from exc
+        try:
+            out, said = process.communicate(stdin, SECONDS)
+        except BaseException as exc:
+            _end_group(process)
+            if isinstance(exc, subprocess.TimeoutExpired):
+                raise late(SECONDS) from exc
+            raise
+        for place, meant in self.shown.items():
+            said = said.replace(os.fsencode(place), os.fsencode(meant))
+        return subprocess.CompletedProcess(command, process.returncode, out, said)
 
     def inside(
         self, *words: str, more: Mapping[str, str], cwd: str | None = None
@@ -89,6 +115,12 @@ class Git:
         """Run git in a real repository, with every program that its configuration could name named over."""
         settings = [word for setting in _HARMLESS for word in ("-c", setting)]
         return self.run(*settings, *words, more=more, cwd=cwd)
+
+
+def late(seconds: float) -> ShipError:
+    """Return the error that tells that git did not answer."""
+    hint = "look for a pipe or a device in place of a file of the repository, or for a disk that does not answer"
+    return ShipError(f"git does not answer within {seconds:g} s", hint=hint)
 
 
 def failed(done: subprocess.CompletedProcess[bytes], what: str) -> ShipError:
@@ -104,6 +136,12 @@ def told(done: subprocess.CompletedProcess[bytes]) -> str:
     return "".join(char if char.isprintable() else "?" for char in said)[:300] or f"it ended with {done.returncode}"
 
 
+def _end_group(process: subprocess.Popen[bytes]) -> None:
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()
+
+
 def _program() -> str:
     found = shutil.which("git")
     if found is None:
@@ -117,7 +155,9 @@ def _program() -> str:
 @lru_cache(maxsize=8)
 def _version(program: str) -> tuple[int, ...]:
     try:
-        done = subprocess.run([program, "version"], capture_output=True, check=False, env={"LC_ALL": "C"})
+        done = subprocess.run([program, "version"], capture_output=True, check=False, env={"LC_ALL": "C"}, timeout=60)
+    except subprocess.TimeoutExpired as exc:
+        raise late(60) from exc
     except OSError as exc:
         raise ShipError(f"git cannot be started: {exc.strerror}: `{program}`") from exc
     found = re.match(rb"git version (\d+)\.(\d+)", done.stdout)

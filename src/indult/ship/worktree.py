@@ -7,9 +7,8 @@ could run a program is switched off for the call or is a reason to leave the wor
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from indult.characters import fold
 from indult.errors import ShipError
@@ -21,6 +20,9 @@ if TYPE_CHECKING:
     from indult.ship.process import Git
 
 __all__ = ["dirty", "export", "having", "sync"]
+
+_LONG: Final = 8 * 1024 * 1024
+"""Files longer than so many bytes are written piece by piece as they are read."""
 
 
 def having(git: Git, common: str, ref: str) -> list[str]:
@@ -105,18 +107,28 @@ def export(objects: Objects, tree: str, folder: str) -> None:
 def _write(objects: Objects, places: dict[str, list[tuple[bytes, str]]]) -> list[tuple[bytes, bytes]]:
     """Write the files, and return place and target of the links."""
     links = []
-    for oid, kind, content in objects.each(places, most=sys.maxsize):
+    long = objects.long(list(places), _LONG)
+    for oid, kind, content in objects.each(oid for oid in places if oid not in long):
         if kind != "blob":
             raise ShipError(f"`{oid}` is a {kind}, not a file")
-        for place, mode in places[oid]:
-            if mode == LINK:
-                links.append((place, content))
-                continue
-            os.makedirs(os.path.dirname(place), exist_ok=True)
-            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-            with open(os.open(place, flags, 0o755 if mode == PROGRAM else 0o644), "wb") as out:
-                out.write(content)
+        links += [(place, content) for place, mode in places[oid] if mode == LINK]
+        _write_files(places[oid], [content])
+    for oid in long:
+        if any(mode == LINK for _, mode in places[oid]):
+            raise ShipError(f"the link `{oid}` is longer than any system follows")
+        for place in places[oid]:
+            _write_files([place], objects.pour(oid))
     return links
+
+
+def _write_files(places: Iterable[tuple[bytes, str]], pieces: Iterable[bytes]) -> None:
+    """Write one content to each of these places that is that of a file."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    for place, mode in places:
+        if mode != LINK:
+            os.makedirs(os.path.dirname(place), exist_ok=True)
+            with open(os.open(place, flags, 0o755 if mode == PROGRAM else 0o644), "wb") as out:
+                out.writelines(pieces)
 
 
 def _check_name(path: bytes) -> None:

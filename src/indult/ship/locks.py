@@ -1,0 +1,65 @@
+"""The lock of a repository: one process lands at a time, and whoever waits for it learns for whom."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+import stat
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from indult.errors import ShipError
+
+__all__ = ["SECONDS", "held"]
+
+SECONDS: Final = 60.0
+"""How long to wait for another process."""
+
+_PAUSE: Final = 0.05
+
+
+@contextmanager
+def held(path: str) -> Iterator[None]:
+    """Hold the lock on a file, which then says which process has it; the kernel lets go if the process ends.
+
+    Raises:
+        ShipError: The file cannot be one, or another process does not let go of it.
+    """
+    try:
+        # A pipe in its place is opened at once, and refused.
+        handle = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600)
+    except OSError as exc:
+        raise ShipError(f"the repository cannot be locked: {exc.strerror}: `{path}`") from exc
+    try:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise ShipError(f"the repository cannot be locked: `{path}` is no ordinary file", hint="remove it")
+        _wait(handle, path)
+        os.ftruncate(handle, 0)
+        os.pwrite(handle, b"%d\n" % os.getpid(), 0)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _wait(handle: int, path: str) -> None:
+    """Take the lock as soon as nobody else has it."""
+    end = time.monotonic() + SECONDS
+    while True:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() >= end:
+                raise _busy(handle, path) from None
+            time.sleep(_PAUSE)
+        else:
+            return
+
+
+def _busy(handle: int, path: str) -> ShipError:
+    found = re.fullmatch(rb"(\d{1,10})\n", os.pread(handle, 16, 0))
+    who = f"process {found[1].decode()}" if found else "another process"
+    hint = f"another branch is landing there; ship again when it is done, or end what holds `{path}`"
+    return ShipError(f"the repository is locked by {who} for more than {SECONDS:g} s", hint=hint)
