@@ -25,9 +25,15 @@ def targets(
     links: Mapping[str, str] | None = None,
     content: Mapping[str, bytes] | None = None,
     guards: Callable[[str], bool] = lambda _: False,
+    files: Sequence[str] = (),
 ) -> list[str]:
-    """Return the targets of what changed."""
-    return [part.target() for part in parts(changed, read=read(content), links=links or {}, guards=guards)]
+    """Return the targets of what changed in a tree of these files."""
+
+    def below(path: str) -> list[str]:
+        return [file for file in files if file.startswith(path + "/")]
+
+    found = parts(changed, read=read(content), links=links or {}, guards=guards, below=below)
+    return [part.target() for part in found]
 
 
 class TestFiles:
@@ -150,6 +156,21 @@ class TestManifests:
 
         assert (150, 300, True) == (len(found), sum(asked), max(asked) < 150)
 
+    def test_no_more_at_once(self) -> None:
+        """Manifests of which only some are read at once are all taken apart, and no more are kept than were read."""
+        changed = [Changed(b"p%d/package.json" % n, FILE, FILE, f"{n:040}", f"{n:039}b") for n in range(200)]
+        content = {one.old: OLD for one in changed} | {one.new: NEW for one in changed}
+        asked = []
+
+        def some(ids: Sequence[str]) -> Mapping[str, bytes]:
+            asked.append(len(ids))
+            return {oid: content[oid] for oid in ids[:3]}
+
+        found = [part.target() for part in parts(changed, read=some, links={}, guards=lambda _: False)]
+
+        assert found == [target for one in changed for target in targets(one, content=content)]
+        assert max(asked) <= 128
+
 
 class TestNames:
     """Names that could be taken for other ones."""
@@ -169,6 +190,11 @@ class TestNames:
             ("git~1/config", "git~1/config"),
             ("GITMOD~1", "GITMOD~1"),
             ("gi7eba~1", "gi7eba~1"),
+            ("PACKAG~1.JSO", "PACKAG~1.JSO"),
+            ("NODE_M~1/x", "NODE_M~1/x"),
+            ("a/INDULT~1.YAM", "a/INDULT~1.YAM"),
+            ("foo~12", "foo~12"),
+            ("ßßßß~1.x", "ßßßß~1.x"),
             ("a::$DATA", "a::$DATA"),
             (".git:x", ".git:x"),
             ("../x", "../x"),
@@ -190,6 +216,10 @@ class TestNames:
             ".gitignore",
             "a b/c d",
             "digit~x",
+            "longname~1",
+            "a~1.html",
+            "a.txt~1~",
+            "v1~rc1",
             "gîte/é.txt",
             "e\u0301",
             "日本/語",
@@ -246,7 +276,7 @@ class TestLinks:
             ({"l": "m", "m": "../x"}, ["link:m", "change:l#link leaves the repository"]),
             ({"l": "l"}, ["change:l#link in a loop"]),
             ({"l": "l/x"}, ["change:l#link in a loop"]),
-            ({"l": "m", "m": "l"}, ["link:m", "change:l#link in a loop"]),
+            ({"l": "m", "m": "l"}, ["link:m", "change:l#link in a loop", "change:m#link in a loop"]),
             ({}, ["change:l#link that cannot be followed"]),
         ],
     )
@@ -316,3 +346,81 @@ class TestElsewhere:
         links = {f"d/l{number}": "." for number in range(12)}
 
         assert ["write:d/a", "change:d/a#reached under too many names"] == targets(change("d/a"), links=links)
+
+    def test_too_many_in_all(self) -> None:
+        """Many links to a folder of many files do not make names without end: beyond some, a change stands for them."""
+        links = {f"l{number}": "t" for number in range(900)}
+        found = targets(*(change(f"t/f{number}") for number in range(3000)), links=links)
+
+        assert len(found) < 60_000
+        assert ["write:t/f2999", "change:t/f2999#reached under too many names"] == found[-2:]
+
+    def test_too_many_links_on_the_way(self) -> None:
+        """A chain of many links is told as far as it can be listed."""
+        links = {f"l{number}": f"l{number + 1}" for number in range(5000)}
+        found = targets(*(change(link, NONE, LINK) for link in links), links=links)
+
+        assert len(found) < 120_000
+        assert "change:l4000#one of too many links" in found
+
+
+class TestEntered:
+    """What a new or changed link gives another name."""
+
+    FILES = ("fixtures/evil/package.json", "fixtures/evil/lib/x.js", "fixtures/other")
+
+    def test_below(self) -> None:
+        """Whatever lies below the end of a link is told under the name that it gets, from the link."""
+        found = parts(
+            [change("packages/evil", NONE, LINK)],
+            read=read(),
+            links={"packages/evil": "../fixtures/evil"},
+            guards=lambda _: False,
+            below=lambda path: [file for file in self.FILES if file.startswith(path + "/")],
+        )
+
+        wanted = {"write:packages/evil/package.json", "write:packages/evil/lib/x.js"}
+        assert wanted == {part.target() for part in found if part.target().startswith("write:")}
+        assert {"packages/evil"} == {part.origin for part in found}
+
+    @pytest.mark.parametrize(
+        ("links", "changed", "expected"),
+        [
+            # By another name of the link itself, or of a folder above it.
+            ({"a/l": "../src", "b": "a"}, "a/l", ["a/l/x", "b/l/x"]),
+            # By a link that lies below the end.
+            ({"l": "src", "src/in": "../deep"}, "l", ["l/in/sub/z", "l/in/y", "l/x"]),
+            # A link that was there leads through the one that changed.
+            ({"old": "m/sub", "m": "deep"}, "m", ["m/sub/z", "m/y", "old/z"]),
+            ({"l": "src", "src/in": "."}, "l", ["l/x"]),
+        ],
+    )
+    def test_on_the_way(self, links: dict[str, str], changed: str, expected: list[str]) -> None:
+        """Other links on the way to it and from it count as well."""
+        found = targets(change(changed, NONE, LINK), links=links, files=["src/x", "deep/y", "deep/sub/z"])
+
+        assert expected == sorted(target[6:] for target in found if target.startswith("write:"))
+
+    def test_leads_through_it(self) -> None:
+        """A link that leads through one that changed is told like that one."""
+        found = targets(change("m", FILE, LINK), links={"package.json": "m/file", "m": "evil"})
+
+        assert {"link:package.json", "link:evil/file"} <= set(found)
+
+    def test_guarded(self) -> None:
+        """A name that could be taken for a guarded one is a change."""
+        found = targets(change("l", NONE, LINK), links={"l": "src"}, files=["src/X"], guards=lambda path: path == "l/X")
+
+        assert "change:l#also `l/X`: the name could be taken for a guarded one" in found
+
+    def test_only_what_changed(self) -> None:
+        """A link that was there and leads where it led is not told."""
+        assert ["write:y"] == targets(change("y"), links={"l": "src"}, files=["src/x", "y"])
+
+    def test_too_many(self) -> None:
+        """Beyond some names a change stands for them."""
+        files = [f"src/{number}" for number in range(50_001)]
+        found = targets(change("l", NONE, LINK), links={"l": "src"}, files=files)
+
+        assert "change:l#gives too many paths another name" == found[-1]
+        assert len(found) < 50_010

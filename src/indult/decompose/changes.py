@@ -8,7 +8,8 @@ under several names, through links, is told under each of them.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from indult.characters import fold, misleading
@@ -28,19 +29,24 @@ _MODES: Final = (_NONE, *sorted(_FILES), _LINK, _GITLINK)
 _WRITTEN: Final = frozenset({("100644", "100644"), ("100755", "100755"), (_NONE, "100644")})
 _PLAIN_ADDED: Final = frozenset({(_NONE, "100644"), (_NONE, _LINK), (_NONE, _GITLINK)})
 
-_BATCH: Final = 64
-"""How many changed manifests are read at a time: both sides of them are in memory together."""
+_AHEAD: Final = 64
+"""How many changed manifests are asked for at a time."""
 
 _MOST_NAMES: Final = 1000
 """Under how many names one file is looked up; links that lead in circles make more and more of them."""
+
+_MOST_IN_ALL: Final = 50_000
+"""How many names other than their own are told of all that a branch changes; beyond that, that there are more."""
 
 _MOST_STEPS: Final = 40
 """How many links are followed one after the other, as Linux does."""
 
 # Letters, digits and marks that every file system reads alike; nearly every path is one of these.
 _PLAIN: Final = re.compile(r"[A-Za-z0-9_+@=,()\[\]{}#%&!$;' -]+(?:[./][A-Za-z0-9_+@=,()\[\]{}#%&!$;' -]+)*\Z")
-# Windows: another name of `.git` and of the files that steer git, another stream of a file, a drive.
+# Windows: another name of `.git` and of the files that steer git, one made up for a longer name, another stream of a
+# file, a drive.
 _SHORT: Final = re.compile(r"gi[0-9a-z]{0,6}~[0-9]+(\.|\Z)")
+_SHORTENED: Final = re.compile(r"[^.]{1,6}~[0-9]+(\.[^.]{0,3})?[. ]*\Z")
 _STREAM: Final = re.compile(r":+\$|\A\.git:")
 _DRIVE: Final = re.compile(r"[A-Za-z]:")
 
@@ -58,7 +64,10 @@ class Changed(NamedTuple):
 
 
 Read = Callable[[Sequence[str]], Mapping[str, bytes]]
-"""Returns the content of each object id."""
+"""Returns the content of each object id, or of the first ones, at least one, where all would be too much to hold."""
+
+Below = Callable[[str], Iterable[str]]
+"""Returns every path of the tree that would land below one of its paths, none where that is no folder."""
 
 
 def parts(
@@ -67,18 +76,19 @@ def parts(
     read: Read,
     links: Mapping[str, str],
     guards: Callable[[str], bool],
+    below: Below = lambda _: (),
     within: str | None = None,
 ) -> tuple[Part, ...]:
     """Return the parts of a branch, in the order of `changed`.
 
     `links` are the symlinks of the tree that would land, path to target. `guards` tells of a path whether it could be
-    taken for one that a rule is about and that it is not. `within` is the whole that every part belongs to.
+    taken for one that a rule is about and that it is not. `below` lists what a link that changed gives another name.
+    `within` is the whole that every part belongs to.
     """
-    names = _Names(links, guards)
-    found = [names.ordinary(one) or _told(one, names) for one in changed]
-    manifests = [told for told in found if not isinstance(told, str) and told.compare is not None]
-    for start in range(0, len(manifests), _BATCH):
-        _take_apart(manifests[start : start + _BATCH], read)
+    names = _Names(links, guards, below)
+    turned = names.turned(changed)
+    found = [names.ordinary(one) or _told(one, names, turned) for one in changed]
+    _take_apart([told for told in found if not isinstance(told, str) and told.compare is not None], read)
     made: list[Part] = []
     for told in found:
         if isinstance(told, str):
@@ -97,7 +107,7 @@ class _Told(NamedTuple):
     compare: Compare | None = None
 
 
-def _told(changed: Changed, names: _Names) -> _Told:
+def _told(changed: Changed, names: _Names, turned: Mapping[str, list[str]]) -> _Told:
     """Return what is told of one changed path, all but the entries of a manifest."""
     path, faults = names.read(changed.path)
     modes = (changed.old_mode, changed.new_mode)
@@ -117,6 +127,10 @@ def _told(changed: Changed, names: _Names) -> _Told:
         targets.append(f"change:{path}#gitlink")
     if modes[1] == _LINK:
         targets += names.reached(path)
+    for link in turned.get(path, ()):
+        if link != path:
+            targets += (f"link:{link}", *names.reached(link))
+        targets += names.entered(link)
     if names.links:
         targets += _elsewhere(path, kinds, names, edits=edits)
     return _Told(changed, path, targets, compare)
@@ -154,11 +168,19 @@ def _kinds(old: str, new: str) -> list[str]:
 _KINDS: Final = {(old, new): _kinds(old, new) for old in _MODES for new in _MODES if old != new or new != _NONE}
 
 
-def _take_apart(batch: Sequence[_Told], read: Read) -> None:
-    """Add what changed in each manifest or lock of these."""
-    ids = dict.fromkeys(side for told in batch for side in _sides(told.changed) if side is not None)
-    content = read(list(ids))
-    for told in batch:
+def _take_apart(manifests: Sequence[_Told], read: Read) -> None:
+    """Add what changed in each manifest or lock of these; no more of them are in memory than are read at once."""
+    content: Mapping[str, bytes] = {}
+    for number, told in enumerate(manifests):
+        sides = [side for side in _sides(told.changed) if side is not None]
+        if any(side not in content for side in sides):
+            ahead = manifests[number : number + _AHEAD]
+            content = read(
+                list(dict.fromkeys(side for one in ahead for side in _sides(one.changed) if side is not None))
+            )
+        for side in sides:
+            if side not in content:
+                content = {**content, **read([side])}
         assert told.compare is not None
         old, new = _sides(told.changed)
         assert new is not None
@@ -189,14 +211,69 @@ class _Way(NamedTuple):
 class _Names:
     """What the paths of a repository are read as, and what they lead to."""
 
-    def __init__(self, links: Mapping[str, str], guards: Callable[[str], bool]) -> None:
+    def __init__(self, links: Mapping[str, str], guards: Callable[[str], bool], below: Below) -> None:
         self.links = links
         self._guards = guards
+        self._below = below
+        self._left = _MOST_IN_ALL
+        self._sorted = sorted(links)
+        self._ways: dict[str, _Way] = {}
         self._to: dict[str, list[str]] = {}
-        for link in sorted(links):
-            way = self._follow(link)
+        for link in self._sorted:
+            way = self._ways[link] = self._follow(link)
             if way.end is not None:
                 self._to.setdefault(way.end, []).append(link)
+
+    def turned(self, changed: Sequence[Changed]) -> dict[str, list[str]]:
+        """Return which links lead elsewhere now, by the changed link that they are or that they lead through."""
+        new = {one.path for one in changed if one.new_mode == _LINK}
+        moved = {link for link in self.links if link.encode(errors="surrogateescape") in new} if new else set()
+        found: dict[str, list[str]] = {}
+        for link, way in self._ways.items() if moved else ():
+            one = next((each for each in (link, *way.through) if each in moved), None)
+            if one is not None:
+                found.setdefault(one, []).append(link)
+        return found
+
+    def entered(self, link: str) -> Iterator[str]:
+        """Yield what lies below the end of a link that leads elsewhere now, under the names that the link gives it.
+
+        Nobody wrote to it, but a manifest or a hook under a new name is a new one to whoever looks there.
+        """
+        ends = self._ends(link)
+        names = [link, *(self.others(link) or ())]
+        for end, lead in ends or ():
+            for path in self._below(end):
+                self._left -= len(names)
+                if self._left < 0:
+                    ends = None
+                    break
+                for name in (one + lead + path[len(end) :] for one in names):
+                    yield f"write:{_shown(name)}"
+                    yield from (f"change:{_shown(link)}#also `{_shown(name)}`: {fault}" for fault in self.faults(name))
+        if ends is None:
+            yield f"change:{_shown(link)}#gives too many paths another name"
+
+    def _ends(self, link: str) -> list[tuple[str, str]] | None:
+        """Return where a link ends and where those end that lie below that, and what leads there from the link.
+
+        None if they are too many.
+        """
+        found: list[tuple[str, str]] = []
+        open_: list[tuple[str, str, frozenset[str]]] = [(link, "", frozenset())]
+        while open_:
+            one, lead, used = open_.pop()
+            end = self._ways[one].end
+            if not end or end in used:
+                continue
+            found.append((end, lead))
+            if len(found) > _MOST_NAMES:
+                return None
+            at = bisect_left(self._sorted, end + "/")
+            while at < len(self._sorted) and self._sorted[at].startswith(end + "/"):
+                open_.append((self._sorted[at], lead + self._sorted[at][len(end) :], used | {end}))
+                at += 1
+        return found
 
     def ordinary(self, changed: Changed) -> str | None:
         """Return the path of a file of which there is nothing to tell but that it was written, as of nearly all files."""
@@ -226,7 +303,11 @@ class _Names:
         if link not in self.links:
             yield f"change:{link}#link that cannot be followed"
             return
-        way = self._follow(link)
+        way = self._ways[link]
+        self._left -= len(way.through)
+        if self._left < 0:
+            yield f"change:{link}#one of too many links"
+            return
         yield from (f"link:{path}" for path in way.through)
         if way.end is None:
             yield f"change:{link}#{way.why}"
@@ -240,9 +321,10 @@ class _Names:
 
     def others(self, path: str) -> list[str] | None:
         """Return the other names that a path has through links, each used once on the way; none if they are too many."""
+        most = min(_MOST_NAMES, max(0, self._left))
         found: dict[str, None] = {}
         open_: list[tuple[str, frozenset[str]]] = [(path, frozenset({path}))]
-        while open_:
+        while open_ and len(found) <= most:
             name, used = open_.pop()
             for lead, rest in _heads(name):
                 for link in self._to.get(lead, ()):
@@ -250,9 +332,10 @@ class _Names:
                     if link not in used and other != path and other not in found:
                         found[other] = None
                         open_.append((other, used | {link}))
-            if len(found) > _MOST_NAMES:
-                return None
-        return list(found)
+                        if len(found) > most:
+                            break
+        self._left -= len(found)
+        return list(found) if len(found) <= most else None
 
     def _follow(self, link: str) -> _Way:
         """Follow a link as a system does that opens it."""
@@ -289,6 +372,10 @@ class _Names:
         return _Way(through, "/".join(done))
 
 
+def _shown(path: str) -> str:
+    return path if path.isascii() else path.encode(errors="surrogateescape").decode(errors="backslashreplace")
+
+
 def _heads(path: str) -> Iterator[tuple[str, str]]:
     """Yield each way to cut a path between two names, the whole path and the whole repository among them."""
     yield path, ""
@@ -309,5 +396,5 @@ def _misread(path: str) -> Iterator[str]:
         plain = fold(part)
         if part in {"", ".", ".."}:
             yield f"`{part}` in the path"
-        elif plain == ".git" or _SHORT.match(plain) or _STREAM.search(plain):
+        elif plain == ".git" or _SHORT.match(plain) or _SHORTENED.match(part) or _STREAM.search(plain):
             yield f"`{part}` is another name of something on some systems"

@@ -258,6 +258,7 @@ class Ship:
         repository = self.repository
         with repository.lock():
             self.ready(judged)
+            repository.complete(judged.onto, judged.head, judged.tree)
             found = self._begin(judged)
             if isinstance(found, Refused):
                 return found
@@ -327,6 +328,7 @@ class Ship:
             changed,
             read=self.repository.read,
             links=self.repository.links(tree) if changed else {},
+            below=self.repository.below(tree),
             guards=policy.guards,
             within=f"commit:{head}",
         )
