@@ -19,8 +19,8 @@ TABLE = {
     "R45": (
         None,
         (
-            "Named exception — the one dependency patch Max (unsigned) approved: libdb@1.8.2, \"reset the retry counter when"
-            " the protocol state returns to idle\"; files (only these): `write:package.json`, `write:bun.lock`,"
+            'Named exception — the one dependency patch Max (unsigned) approved: libdb@1.8.2, "reset the retry counter when'
+            ' the protocol state returns to idle"; files (only these): `write:package.json`, `write:bun.lock`,'
             " `write:patches/libdb@1.8.2.patch`, `entry:package.json#libdb@1.8.2`, `entry:bun.lock#libdb@1.8.2`."
         ),
     ),
