@@ -466,6 +466,27 @@ class TestReplay:
         assert f"grant `{grant.id}` was used already, by commit {landed} of `main`" == came.message
         assert RequestState.APPROVED is yard.requests().grant(grant.id).state
 
+    def test_nobody_can_use_up_the_grant_of_another(self, tmp_path: Path) -> None:
+        """A commit that says it used a grant does not land, or the grant that it names would be taken for used."""
+        yard = made(tmp_path, {"src/app.js": "two\n"})
+        grant = yard.approved().grant
+        assert grant is not None
+        yard.repo.git("switch", "--quiet", "fix")
+        yard.repo.git("commit", "--quiet", "--amend", "-m", f"docs\n\nIndult-Grant: {grant.id} 1")
+        yard.repo.git("switch", "--quiet", "elsewhere")
+
+        with pytest.raises(ShipError, match="says that it used a grant, and no ship made it"):
+            yard.run()
+
+    def test_what_landed_lands_on(self, yard: Yard) -> None:
+        """A branch that was shipped into may be shipped itself, with the trailers that its ships left."""
+        yard.repo.git("branch", "develop", "main")
+        yard.approved()
+        yard.landed(into="develop")
+        yard.approved("s2")
+
+        assert ("package.json", PATCH) == yard.landed("s2", branch="develop").files
+
 
 class TestMoved:
     def test_the_target(self, yard: Yard) -> None:

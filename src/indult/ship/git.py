@@ -176,6 +176,10 @@ class Repository:
         """
         return self._history.trailer(_full(tip), key, value)
 
+    def claims(self, onto: str, head: str, key: str) -> list[str]:
+        """Return the commits that `head` has and `onto` has not, whose message has a trailer of this key."""
+        return self._history.claims(_full(head), _full(onto), key)
+
     def complete(self, onto: str, head: str, tree: str | None = None) -> None:
         """See that all that `head`, and the merged `tree`, lead to and `onto` does not is whole and in this repository.
 

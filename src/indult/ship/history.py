@@ -135,6 +135,15 @@ class History:
                 return commit.oid
         return None
 
+    def claims(self, tip: str, until: str, key: str) -> list[str]:
+        """Return the commits of `tip` that `until` has not, whose message has a trailer of this key."""
+        wanted = key.lower().encode()
+        return [
+            commit.oid
+            for commit in self.walk(tip, [until])
+            if any(name == wanted for name, _ in _trailers(commit.content.partition(b"\n\n")[2]))
+        ]
+
 
 _ROUNDS: Final = 4
 

@@ -5,7 +5,8 @@ relies on, the commit that is about to land) and *landed* or *undone*. Whoever s
 what was left between the two and asks the target's history what became of it.
 
 Ledger: stream of the subject, kinds `ship_started {ship, repository, branch, into, head, onto, commit, reservations}`,
-`ship_landed {ship, commit}`, `ship_undone {ship, why}`; view `ships:DIGEST` of the repository, one entry per open ship.
+`ship_landed {ship, commit}`, `ship_undone {ship, why}`; views `ships:DIGEST` of the repository, one entry per open ship,
+and `landed`, commit to ship.
 """
 
 from __future__ import annotations
@@ -23,10 +24,14 @@ if TYPE_CHECKING:
     from indult.ledger import Ledger
     from indult.ship.git import Repository
 
-__all__ = ["GRANT", "Intent", "bring_along", "landed", "recover", "reservations", "started", "undo"]
+__all__ = ["GRANT", "LANDED", "Intent", "bring_along", "landed", "recover", "reservations", "started", "undo"]
 
 GRANT: Final = "Indult-Grant"
 """The trailer of a landing commit that names a grant it used up, and the ledger position of its decision."""
+
+
+LANDED: Final = "landed"
+"""The view that finds the ship of a commit that landed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +59,8 @@ def started(intent: Intent, stream: str) -> Draft:
 
 def landed(intent: Intent, stream: str) -> Draft:
     """Return the event that says that it landed."""
-    return Draft(stream, "ship_landed", {"ship": intent.ship, "commit": intent.commit, "latest": _view(intent, None)})
+    views = _view(intent, None) | {LANDED: {intent.commit: {"ship": intent.ship}}}
+    return Draft(stream, "ship_landed", {"ship": intent.ship, "commit": intent.commit, "latest": views})
 
 
 def undo(intent: Intent, stream: str, why: str, *, requests: Requests, ledger: Ledger) -> None:

@@ -24,7 +24,7 @@ from indult.policy import loads_policy
 from indult.scopes import MAX_TARGETS, Scope
 from indult.ship.checks import Failed, run_checks
 from indult.ship.hints import commit_law
-from indult.ship.intents import GRANT, Intent, bring_along, landed, recover, reservations, started, undo
+from indult.ship.intents import GRANT, LANDED, Intent, bring_along, landed, recover, reservations, started, undo
 from indult.ship.report import HANDOFF
 from indult.ship.words import answered, refusal
 from indult.trust import effective_policy, trusted
@@ -222,8 +222,8 @@ class Ship:
         """See that nothing outside of the branch would keep it from landing.
 
         Raises:
-            ShipError: The target is checked out with changes in what would land, or the policy names checks and is not
-                the one that a person trusts.
+            ShipError: The target is checked out with changes in what would land, the policy names checks and is not the
+                one that a person trusts, or a commit of the branch passes for one that used a grant.
         """
         for worktree in self.repository.worktrees(self.into):
             dirty = self.repository.dirty(worktree, judged.files)
@@ -232,6 +232,13 @@ class Ship:
                 raise ShipError(
                     f"`{self.into}` is checked out in `{worktree}` with changes in what would land: {names}",
                     hint="commit, stash or move them, and ship again",
+                )
+        for commit in self.repository.claims(judged.onto, judged.head, GRANT):
+            # Once it had landed, the grant that it names would be taken for used.
+            if self.ledger.latest(LANDED, commit) is None:
+                raise ShipError(
+                    f"the commit {commit} of `{self.branch}` says that it used a grant, and no ship made it",
+                    hint=f"leave the trailer `{GRANT}` out of its message",
                 )
         own = self._own_policy(judged.onto)
         record = trusted(self._policy_place(), self.ledger) if own.checks else None
