@@ -489,3 +489,11 @@ def test_heads_of_blanks() -> None:
     joined = LATER.replace('"libdb@npm:1.8.2":', '"libdb@npm:1.8.2  ,  libdb@npm:^1.8.0":')
     assert joined != LATER
     assert beside(PATH, joined, upgrade(joined)) == []
+
+
+def test_one_block_for_all() -> None:
+    """A block of as many needs as it has heads is refused before each need of each head is looked for."""
+    heads = ", ".join(f"a{i}@1.0.0" for i in range(20_000))
+    needs = "".join(f'    a{i} "1.0.0"\n' for i in range(20_000))
+    (found,) = told(PATH, CLASSIC, f'{CLASSIC}\n{heads}:\n  version "1.0.0"\n  dependencies:\n{needs}')
+    assert found == "change:yarn.lock#not readable: blocks larger than any project has"

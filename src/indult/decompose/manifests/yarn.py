@@ -33,6 +33,8 @@ _ASKS: Final = re.compile(r"[^:/@#%]*\Z")
 _BY: Final = ("#optional!builtin", "#~builtin")
 _ARCHIVE: Final = "::__archiveUrl="
 _MAX_HEAD: Final = 20_000
+# Values of all blocks, each as often as it has heads; a large lock has some hundred thousands.
+_MAX_VALUES: Final = 2_000_000
 
 # What describes a version of a package, and changes with it.
 _DESCRIBES: Final = frozenset(
@@ -53,6 +55,8 @@ def targets(path: str, old: bytes | None, new: bytes) -> Iterator[str]:
         return
     read = _read_later if later else read_classic
     before, after = {} if old is None else read(old), read(new)
+    _check_size(before)
+    _check_size(after)
     # What no package is: the rules of the file, and copies of the project's own manifests.
     meta = before.pop("__metadata", {}), after.pop("__metadata", {})
     yield from fields(path, *meta, set(), "__metadata")
@@ -62,6 +66,21 @@ def targets(path: str, old: bytes | None, new: bytes) -> Iterator[str]:
     own = _own_later if later else _own_classic
     stays = before.keys() & after.keys()
     yield from attribute(path, _lock(before, stays, later=later), _lock(after, stays, later=later), own)
+
+
+def _check_size(blocks: _Blocks) -> None:
+    """Refuse blocks that answer so much, and say so much, that looking at each answer would take too long."""
+    sizes: dict[int, int] = {}
+    left = _MAX_VALUES
+    for block in blocks.values():
+        left -= sizes.get(id(block)) or sizes.setdefault(id(block), _size(block))
+        if left < 0:
+            raise Unreadable("blocks larger than any project has")
+
+
+def _size(value: Any) -> int:
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return 1 + sum(map(_size, inner))
 
 
 def _is_later(raw: bytes) -> bool:
