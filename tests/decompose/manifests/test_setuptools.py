@@ -134,6 +134,11 @@ def test_settings_that_would_take_long(line: str) -> None:
     assert found.startswith("change:setup.cfg#not readable: no settings: ")
 
 
+def test_more_settings_than_any_project_has() -> None:
+    """Each line costs the parser some time, so that there may not be millions of them."""
+    assert both("setup.cfg", CFG, CFG + "\n" * 1_000_000) == ("change:setup.cfg#not readable: too many settings",)
+
+
 SCRIPT = "#!/usr/bin/env python3\n# what this is\n"
 BLOCK = "# /// script\n# dependencies = ['x']\n# ///\n"
 

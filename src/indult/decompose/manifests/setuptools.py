@@ -67,8 +67,11 @@ class _Parser(configparser.RawConfigParser):
 def _sections(raw: bytes) -> dict[str, dict[str, str]]:
     """Read the sections, keys with their case and values as written."""
     parser = _Parser(strict=True)
+    text = "\n".join(lines(raw))
+    if len(text) > _MOST_CODE:
+        raise Unreadable("too many settings")
     try:
-        parser.read_string("\n".join(lines(raw)))
+        parser.read_string(text)
     except (configparser.Error, ValueError, AttributeError) as exc:
         raise Unreadable(f"no settings: {type(exc).__name__}") from None
     if parser.defaults():
