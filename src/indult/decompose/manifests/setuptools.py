@@ -19,7 +19,8 @@ __all__ = ["targets"]
 _KEYS: Final = frozenset({"install_requires", "setup_requires", "tests_require"})
 _EXTRAS: Final = "extras_require"
 _OPTIONS: Final = "options"
-_MOST_CODE: Final = 1_000_000
+_MOST_CODE: Final = 300_000
+_MOST_SETTINGS: Final = 1_000_000
 _MOST_TEXTS: Final = 1_000
 _OPTION: Final = re.compile(r"(?P<option>[^=:]*+)(?P<vi>[=:])\s*+(?P<value>.*)\Z")
 # What is a comment to Python and says something to whoever runs, reads or installs the script.
@@ -68,7 +69,7 @@ def _sections(raw: bytes) -> dict[str, dict[str, str]]:
     """Read the sections, keys with their case and values as written."""
     parser = _Parser(strict=True)
     text = "\n".join(lines(raw))
-    if len(text) > _MOST_CODE:
+    if len(text) > _MOST_SETTINGS:
         raise Unreadable("too many settings")
     try:
         parser.read_string(text)
