@@ -121,6 +121,7 @@ class TestMissing:
         """A branch does not end at a commit that the target does not have, whatever git makes of it."""
         first, old = repo.id("main~1"), repo.id("main")
         new = repo.commit({"x": "x"})
+        tip = repo.commit({"y": "y"})
         stray = repo.commit_tree(repo.id("fix^{tree}"), first)
         head = repo.commit_tree(repo.id("fix^{tree}"), stray)
         raw = repo.git("cat-file", "commit", new).replace(old, stray).encode() + b"\n"
@@ -128,7 +129,7 @@ class TestMissing:
         place(repo, new).write_bytes(zlib.compress(b"commit %d\0%s" % (len(raw), raw)))
 
         with Repository.open(repo.folder) as opened, pytest.raises(ShipError, match=f"{new} is damaged"):
-            opened.complete(new, head)
+            opened.complete(tip, head)
 
 
 class TestOdd:
