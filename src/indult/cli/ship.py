@@ -147,6 +147,7 @@ def _foresee(ship: Ship, *, as_json: bool) -> int:
     if not judged.allowed:
         return _tell(ship, ship.refusal(judged), as_json=as_json)
     ship.ready(judged)
+    ship.repository.complete(judged.onto, judged.head, judged.tree)
     checks = sorted(judged.policy.checks or ())
     if as_json:
         files, grants = list(judged.files), list(judged.judgement.grants)
