@@ -6,8 +6,13 @@ Paths are texts, since whoever judges an action has no time to import `pathlib`.
 from __future__ import annotations
 
 import os
+from hashlib import sha256
+from typing import Final
 
-__all__ = ["config_folder", "data_folder"]
+__all__ = ["POLICY", "config_folder", "data_folder", "default_ledger", "repository", "repository_ledger"]
+
+POLICY: Final = "indult.yaml"
+"""The name of a policy file."""
 
 
 def config_folder() -> str:
@@ -18,6 +23,61 @@ def config_folder() -> str:
 def data_folder() -> str:
     """Return the folder of what indult writes: `$XDG_DATA_HOME/indult`, by default `~/.local/share/indult`."""
     return _folder("XDG_DATA_HOME", os.path.join(".local", "share"))  # noqa: PTH118
+
+
+def default_ledger() -> str:
+    """Return the ledger that is meant where none is named: that of the repository one stands in, else the user's.
+
+    A repository has one of its own where there is a policy and its file exists, as `indult init` makes it.
+    """
+    try:
+        root = repository(os.getcwd())  # noqa: PTH109
+        if root is not None and os.path.lexists(os.path.join(root, POLICY)):  # noqa: PTH118
+            own = repository_ledger(root)
+            if os.path.lexists(own):
+                return own
+    except OSError:
+        pass  # the folder is gone, or what makes it a work tree cannot be read
+    return os.path.join(data_folder(), "ledger.db")  # noqa: PTH118
+
+
+def repository(folder: str) -> str | None:
+    """Return the repository that `folder` lies in: the nearest one above that holds `.git` or a policy, by its real path."""
+    here = os.path.realpath(folder)
+    while True:
+        if os.path.lexists(os.path.join(here, ".git")) or os.path.lexists(os.path.join(here, POLICY)):  # noqa: PTH118
+            return here
+        above = os.path.dirname(here)  # noqa: PTH120
+        if above == here:
+            return None
+        here = above
+
+
+def repository_ledger(root: str) -> str:
+    """Return where the ledger of the repository at `root` is: in the folder of data, one for all of its work trees.
+
+    Raises:
+        OSError: What `.git` leads to cannot be read.
+    """
+    name = sha256(os.fsencode(_common(os.path.realpath(root)))).hexdigest()[:16]
+    return os.path.join(data_folder(), "repositories", name, "ledger.db")  # noqa: PTH118
+
+
+def _common(root: str) -> str:
+    """Return the git directory that all work trees of a repository share, or `root` where there is none."""
+    git = os.path.join(root, ".git")  # noqa: PTH118
+    if os.path.isfile(git):  # noqa: PTH113
+        git = os.path.join(root, _line(git).removeprefix("gitdir:").strip())  # noqa: PTH118
+        shared = os.path.join(git, "commondir")  # noqa: PTH118
+        if os.path.isfile(shared):  # noqa: PTH113
+            git = os.path.join(git, _line(shared))  # noqa: PTH118
+    return os.path.realpath(git) if os.path.isdir(git) else root  # noqa: PTH112
+
+
+def _line(path: str) -> str:
+    """Return the one line of a file of git's, whatever bytes a name in it is made of."""
+    with open(path, "rb") as file:
+        return os.fsdecode(file.read(10_000)).strip()
 
 
 def _folder(name: str, default: str) -> str:

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from indult.cli.plain import DATABASE, POLICY
-from indult.places import data_folder
+from indult.places import default_ledger
 
 if TYPE_CHECKING:
     from indult.ledger import Ledger
@@ -53,4 +53,4 @@ def ledger_is_there(address: str | None) -> bool:
     """Tell whether the file of a ledger exists; what is no plain path is taken to."""
     if address is not None and "://" in address:
         return True
-    return os.path.lexists(address or os.path.join(data_folder(), "ledger.db"))  # noqa: PTH118
+    return os.path.lexists(address or default_ledger())

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from indult.actions import Action
+from indult.approvals import RequestState
 from indult.boundary import Boundary
 from indult.canonical import canonical
+from indult.decompose import Decompose, decompose
 from indult.errors import ApprovalError, InputError, LedgerConflict, ScopeError
+from indult.gate import denials
 from indult.gate.requests import Requests, check_subject
 from indult.judgements import Judgement, Verdict
 from indult.ledger import Body, Draft, Event, Ledger, mask
@@ -35,42 +38,57 @@ class Settled:
     judgement: Judgement
     drafts: tuple[Draft, ...] = ()
     expect: Mapping[str, int] = field(default_factory=dict)
+    refused: bool = False
+    """Whether nothing is left to be waited for: it was denied, or nobody is asked, or a person said no."""
 
 
 class Gate:
     """Judges the actions of one subject under one policy and keeps the judgements in a ledger.
 
     `check` records, uses up a grant that its judgement relies on, and opens a request where a person has to be asked;
-    `review` judges and leaves no trace. `requests` are those of the ledger, if they are not to be made here.
+    `review` judges and leaves no trace. `requests` are those of the ledger, if they are not to be made here, and
+    `decompose` takes actions apart.
     """
 
-    def __init__(self, policy: Policy, ledger: Ledger, subject: str, *, requests: Requests | None = None) -> None:
+    def __init__(
+        self,
+        policy: Policy,
+        ledger: Ledger,
+        subject: str,
+        *,
+        requests: Requests | None = None,
+        decompose: Decompose = decompose,
+    ) -> None:
         check_subject(subject)
         self.policy = policy
         self.ledger = ledger
         self.subject = subject
         self.requests = requests if requests is not None else Requests(ledger, policy)
         self._last: tuple[str, Body] | None = None
-        self._boundary = Boundary(policy=policy, subject=subject)
+        self._boundary = Boundary(policy=policy, subject=subject, decompose=decompose)
         self._over = False
+        self.repeated = 0
+        """How often what `check` judged last was refused before and now; 0 where it was not refused."""
 
     def boundary(self) -> Boundary:
         """Return the boundary in force now: the policy and the live grants of the subject, folded afresh."""
         found = self.requests.look(self.subject)
         grants, self._over = found.grants, bool(found.over)
         if grants != self._boundary.grants:
-            self._boundary = Boundary(policy=self.policy, subject=self.subject, grants=grants)
+            self._boundary = replace(self._boundary, grants=grants)
         return self._boundary
 
     def review(self, action: Action, facts: Mapping[str, Any], *, briefed: str | None = None) -> Judgement:
         """Judge an action; nothing is recorded, nothing is used up and no request opens."""
         return self.boundary().judge(action, facts, briefed=briefed)
 
-    def check(self, action: Action, facts: Mapping[str, Any], *, briefed: str | None = None) -> Judgement:
+    def check(
+        self, action: Action, facts: Mapping[str, Any], *, briefed: str | None = None, session: str | None = None
+    ) -> Judgement:
         """Judge an action and record the judgement in the subject's stream.
 
         A use of each grant that it relies on is reserved in the same transaction; an ask opens a request, or finds the
-        one that is open already.
+        one that is open already; a refusal is counted (`indult.gate.denials`). `session` is whose call it is.
 
         Raises:
             ApprovalError: A grant that judges as live cannot be used, so its records are damaged.
@@ -90,6 +108,8 @@ class Gate:
                     raise
                 continue  # it was used up or taken back since: judged again, that is no approval
             fields, bodies = self.record(action, facts, settled.judgement)
+            fields |= self._refusal(action, facts, settled, session)
+            fields |= {name: text for name, text in (("call", action.call_id), ("session", session)) if text}
             mine = Draft(stream=self.subject, kind="judgement", data=fields, bodies=bodies)
             try:
                 events = self.ledger.append(*settled.drafts, mine, expect=settled.expect)
@@ -100,6 +120,23 @@ class Gate:
             self.appended(settled, events)
             return settled.judgement
         raise AssertionError("unreachable")
+
+    def _refusal(
+        self, action: Action, facts: Mapping[str, Any], settled: Settled, session: str | None
+    ) -> dict[str, Any]:
+        """Return what a refusal adds to the data of its event, and keep how often it was made."""
+        self.repeated = 0
+        if not settled.refused:
+            return {}
+        data, self.repeated = denials.views(
+            self.ledger,
+            self.subject,
+            settled.judgement,
+            self._boundary.at_fault(action, facts),
+            actor=action.actor,
+            session=session,
+        )
+        return data
 
     def settle(self, action: Action, facts: Mapping[str, Any], judgement: Judgement) -> Settled:
         """Return what follows from a judgement of the boundary in force, to be appended together with its record.
@@ -119,7 +156,7 @@ class Gate:
         # Under `mode: observe` nothing waits for an answer, so nobody is asked.
         if judgement.verdict is Verdict.ASK_USER and judgement.enforced:
             return self._ask(action, facts, judgement)
-        return Settled(judgement=judgement)
+        return Settled(judgement=judgement, refused=judgement.verdict is Verdict.DENY and judgement.enforced)
 
     def appended(self, settled: Settled, events: Iterable[Event]) -> None:
         """Take note of the events that a settled judgement was appended with, and tidy up what is over by time."""
@@ -130,21 +167,35 @@ class Gate:
     def _ask(self, action: Action, facts: Mapping[str, Any], judgement: Judgement) -> Settled:
         try:
             opening = self.requests.opening(
-                Scope.call(action, subject=self.subject),
+                self._asked(action, facts),
                 boundary=self._boundary,
                 requested_by=action.actor,
                 action=action,
                 facts=facts,
             )
         except (ApprovalError, ScopeError) as exc:
-            return Settled(judgement=judgement._replace(reason=f"{judgement.reason} (nobody was asked: {exc.message})"))
+            reason = f"{judgement.reason} (nobody was asked: {exc.message})"
+            return Settled(judgement=judgement._replace(reason=reason), refused=True)
         answer = opening.standing.answer
         reason = f"{judgement.reason} (request `{opening.request}`: {answer})" if answer else judgement.reason
         return Settled(
             judgement=judgement._replace(request=opening.request, reason=reason),
             drafts=opening.drafts,
             expect=opening.expect,
+            refused=opening.standing.state is RequestState.REJECTED,
         )
+
+    def _asked(self, action: Action, facts: Mapping[str, Any]) -> Scope:
+        """Return the scope of what a person has to be asked about: the call, or exactly those of its parts that ask.
+
+        Raises:
+            ScopeError: It cannot be told exactly, or is more than a person can be asked to read.
+        """
+        if not self._boundary.decompose(action):
+            return Scope.call(action, subject=self.subject)
+        faults = self._boundary.at_fault(action, facts)
+        title = f"part of one call of {action.tool}" if action.tool.isidentifier() else "part of one call"
+        return Scope.parts((fault.target for fault in faults), subject=self.subject, title=title)
 
     def record(
         self, action: Action, facts: Mapping[str, Any], judgement: Judgement, extra: Mapping[str, Any] | None = None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from indult.errors import MissingExtra, UsageError
 from indult.ledger.streams import utc_now
-from indult.places import data_folder
+from indult.places import default_ledger
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,8 +19,8 @@ __all__ = ["default_path", "open_ledger"]
 
 
 def default_path() -> Path:
-    """Return where the ledger is by default: `indult/ledger.db` in the user's data folder, outside any work tree."""
-    return Path(data_folder()) / "ledger.db"
+    """Return where the ledger is by default: that of the repository one stands in, else the user's own."""
+    return Path(default_ledger())
 
 
 def open_ledger(
