@@ -355,7 +355,7 @@ def _check_command(target: str, name: str) -> None:
         raise ScopeError("a command has no words")
     if not set(value) <= _OF_COMMAND or canonical(value) != name:
         raise ScopeError(f"`{target}` is no exact command")
-    if "null" in name and _holds_null(value):
+    if not all(isinstance(word, str) for word in argv) or ("null" in name and _holds_null(value)):
         raise ScopeError("something of the command is not known beforehand", hint="write it out, without variables")
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 from indult.cel import fuse
 from indult.characters import fold
 from indult.policy.dispatch import Dispatch
-from indult.policy.patterns import KINDS, Matcher, target_pattern, tool_pattern
+from indult.policy.patterns import FILE_KINDS, KINDS, Matcher, is_absolute, overlaps, target_pattern, tool_pattern
 
 if TYPE_CHECKING:
     from indult.cel import Checked, Decide
@@ -165,7 +165,7 @@ class BucketCache:
         self._policy = policy
         self._tools: Recent[str, Bucket | int] = Recent(_SIZE)
         self._buckets: Recent[int, Bucket] = Recent(_SIZE)
-        self._kinds: dict[str, Dispatch] = {}
+        self._kinds: dict[tuple[str, bool], Dispatch] = {}
         self._guard: Dispatch | None = None
         self._tool_patterns = [tool_pattern(rule.tool) for rule in policy.rules]
         # Sets of rules are sums of bits, one for each place in `policy.rules`.
@@ -203,19 +203,34 @@ class BucketCache:
         if target is None:
             return self._cautious
         kind, _, name = target.partition(":")
-        dispatch = self._kinds.get(kind)
+        outside = kind in FILE_KINDS and is_absolute(name)
+        dispatch = self._kinds.get((kind, outside))
         if dispatch is None:
             if kind not in KINDS:
                 return 0
-            dispatch = self._kinds[kind] = self._dispatch(kind)
+            dispatch = self._kinds[kind, outside] = self._dispatch(kind, outside=outside)
         return dispatch.meets(name)
 
-    def _dispatch(self, kind: str) -> Dispatch:
-        """Return the patterns of all rules for one kind."""
+    def _dispatch(self, kind: str, *, outside: bool) -> Dispatch:
+        """Return the patterns of all rules for one kind; `outside`, for files that do not lie below the root."""
         if kind == "command":
             others = [(bit, _cautious(rule, one)) for bit, rule, one in self._patterns(kind)]
             return Dispatch((), others)
-        return Dispatch((bit, one.partition(":")[2]) for bit, _, one in self._patterns(kind))
+        globs = [(bit, rule, one.partition(":")[2]) for bit, rule, one in self._patterns(kind)]
+        # What is allowed by a pattern without a root lies below the root.
+        return Dispatch((bit, one) for bit, rule, one in globs if not (outside and _allows_inside(rule, one)))
+
+    def might(self, tool: str, target: str) -> list[Rule]:
+        """Return the rules that deny or ask and that could be about a name that a glob stands for."""
+        kind, _, name = target.partition(":")
+        return [
+            rule
+            for at, (rule, matches) in enumerate(zip(self._policy.rules, self._tool_patterns, strict=True))
+            if self._cautious >> at & 1 and rule.enforced and matches(tool) and self._overlaps(rule, kind, name)
+        ]
+
+    def _overlaps(self, rule: Rule, kind: str, name: str) -> bool:
+        return any(kind in target_pattern(one)[0] and overlaps(one.partition(":")[2], name) for one in rule.targets)
 
     def _patterns(self, *kinds: str) -> Iterator[tuple[int, Rule, str]]:
         """Yield the patterns that are about one of these kinds, each with the bit of its rule."""
@@ -257,6 +272,10 @@ def _cautious(rule: Rule, pattern: str) -> Matcher:
     _, matches = target_pattern(pattern)
     cautious = rule.effect != "allow"
     return lambda name: matches(name, cautious)
+
+
+def _allows_inside(rule: Rule, glob: str) -> bool:
+    return rule.effect == "allow" and not is_absolute(glob)
 
 
 def _folded(glob: str) -> str:

@@ -288,6 +288,11 @@ class Policy:
         cache: BucketCache = self._cache["buckets"]
         return cache.meets(rule, target)
 
+    def might(self, tool: str, target: str) -> list[Rule]:
+        """Return the rules that deny or ask and could be about a target of which only `kind:GLOB` is known."""
+        cache: BucketCache = self._cache["buckets"]
+        return cache.might(tool, target)
+
     def guards(self, path: str) -> bool:
         """Tell whether some disk could take a path for one that a deny or an ask is about, though by its text it is not.
 
