@@ -1,0 +1,352 @@
+"""What well-known programs do to the paths among their words; of any other program, both reading and writing is assumed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from indult.decompose.shell.words import Word
+
+__all__ = ["Operand", "opens_nothing", "operands", "plain", "scripts"]
+
+READ: Final = ("read",)
+WRITE: Final = ("write",)
+UNKNOWN: Final = ("read", "write")
+
+_READERS: Final = frozenset(
+    [
+        "cat",
+        "head",
+        "tail",
+        "less",
+        "more",
+        "wc",
+        "ls",
+        "dir",
+        "stat",
+        "file",
+        "diff",
+        "cmp",
+        "comm",
+        "cut",
+        "tr",
+        "nl",
+        "tac",
+        "rev",
+        "paste",
+        "fold",
+        "fmt",
+        "grep",
+        "egrep",
+        "fgrep",
+        "zgrep",
+        "rg",
+        "ag",
+        "od",
+        "strings",
+        "hexdump",
+        "md5sum",
+        "sha1sum",
+        "sha224sum",
+        "sha256sum",
+        "sha384sum",
+        "sha512sum",
+        "b2sum",
+        "cksum",
+        "sum",
+        "du",
+        "df",
+        "readlink",
+        "realpath",
+        "basename",
+        "dirname",
+        "test",
+        "[",
+        "jq",
+        "column",
+        "join",
+        "expand",
+        "unexpand",
+        "which",
+        "type",
+        "whereis",
+        "cd",
+        "pushd",
+        "popd",
+        "zcat",
+        "bat",
+        "pwd",
+        "tree",
+        "namei",
+        "lsof",
+        "xargs",
+        "printenv",
+        "nm",
+        "objdump",
+        "readelf",
+        "ldd",
+        "size",
+        "source",
+        ".",
+        "hash",
+        "seq",
+        "base64",
+        "base32",
+    ]
+)
+_SILENT: Final = frozenset(
+    [
+        "echo",
+        "printf",
+        "true",
+        "false",
+        ":",
+        "exit",
+        "return",
+        "break",
+        "continue",
+        "shift",
+        "sleep",
+        "kill",
+        "wait",
+        "jobs",
+        "test",
+        "[",
+        "export",
+        "unset",
+        "set",
+        "read",
+        "local",
+        "declare",
+        "typeset",
+        "readonly",
+        "alias",
+        "unalias",
+        "umask",
+        "ulimit",
+        "date",
+        "hostname",
+        "whoami",
+        "id",
+        "uname",
+        "seq",
+        "expr",
+        "basename",
+        "dirname",
+        "let",
+        "getopts",
+        "trap",
+        "times",
+        "pwd",
+        "command",
+        "type",
+        "which",
+        "hash",
+    ]
+)
+"""Programs that open none of the files that their words may name."""
+
+_GIT_READERS: Final = frozenset(
+    [
+        "diff",
+        "log",
+        "show",
+        "status",
+        "blame",
+        "annotate",
+        "ls-files",
+        "ls-tree",
+        "grep",
+        "rev-parse",
+        "rev-list",
+        "add",
+        "commit",
+        "cat-file",
+        "shortlog",
+        "describe",
+        "branch",
+        "tag",
+        "remote",
+        "fetch",
+        "push",
+        "name-rev",
+        "merge-base",
+        "diff-tree",
+        "diff-index",
+        "diff-files",
+        "check-ignore",
+        "check-attr",
+        "hash-object",
+        "count-objects",
+        "fsck",
+        "reflog",
+        "config",
+        "whatchanged",
+        "cherry",
+        "for-each-ref",
+        "show-ref",
+        "var",
+        "version",
+        "help",
+    ]
+)
+_INTO: Final = frozenset({"cp", "mv", "ln", "install", "scp", "rsync"})
+"""Programs that write their last operand, or a file of the same name below it."""
+
+_WHOLE: Final = frozenset({"mv", "ln", "rsync", "tar", "zip", "7z", "cpio", "scp", "mount", "umount", "rename"})
+"""Programs that take a folder with all that is in it."""
+
+
+class Operand(NamedTuple):
+    """A word that may name a path, what is done to it, and whether all below it is meant."""
+
+    word: Word
+    kinds: tuple[str, ...]
+    below: bool = False
+
+
+def opens_nothing(name: str) -> bool:
+    """Tell whether a program opens none of the files that its words may name."""
+    return name in _SILENT
+
+
+def operands(name: str, words: list[Word]) -> Iterator[Operand]:
+    """Yield what the words behind a command word may touch."""
+    if name in _INTO:
+        yield from _into(name, words)
+        return
+    kinds, below = _does(name, words)
+    for word in words:
+        yield Operand(word, kinds, below)
+    if name == "find" and "delete" in kinds and not (words and plain(words[0])):
+        yield Operand(Word("."), kinds, below)
+
+
+def plain(word: Word) -> bool:
+    """Tell whether a word is no option."""
+    return word.text is None or word.text == "-" or not word.text.startswith("-")
+
+
+def _does(name: str, words: list[Word]) -> tuple[tuple[str, ...], bool]:
+    """Return what a program does to its operands, and whether to all below them."""
+    if name == "sort":
+        return (UNKNOWN if _has(words, "o", "--output") else READ), False
+    if name == "sed":
+        return (UNKNOWN if _has(words, "i", "--in-place") else READ), False
+    if name == "find":
+        writes = any(word.text is None or word.text in _FINDS for word in words)
+        return (("read", "write", "delete"), True) if writes else (READ, False)
+    if name in {"rm", "rmdir", "unlink", "shred", "trash", "srm"}:
+        return ("delete",) if name != "shred" else ("delete", "write"), _has(words, "rR", "--recursive")
+    if name in {"chmod", "chown", "chgrp", "chattr", "setfacl", "xattr"}:
+        return ("mode",), _has(words, "R", "--recursive")
+    if name in {"touch", "tee", "mkdir", "truncate", "mkfifo", "mknod", "mktemp"}:
+        return WRITE, False
+    if name == "git":
+        word = next((word.text for word in words if plain(word)), None)
+        if word in {"rm", "mv", "clean"}:
+            return ("delete", "write"), True
+        return (READ if word in _GIT_READERS else UNKNOWN), False
+    if name in _WHOLE:
+        return UNKNOWN, True
+    return (READ if name in _READERS or name in _SILENT else UNKNOWN), False
+
+
+_FINDS: Final = frozenset({"-delete", "-fprint", "-fprint0", "-fprintf", "-fls"})
+
+
+def _has(words: list[Word], letters: str, long: str) -> bool:
+    """Tell whether an option is given, shortened or among others too; what is not known may be it."""
+    for word in words:
+        text = word.text
+        if text is None:
+            if word.glob is None:
+                return True
+        elif text == "--":
+            return False
+        elif text.startswith("--"):
+            if long.startswith(text.partition("=")[0]):
+                return True
+        elif text.startswith("-") and any(letter in text for letter in letters):
+            return True
+    return False
+
+
+def _into(name: str, words: list[Word]) -> Iterator[Operand]:
+    """Yield what is done by programs that bring files to their last operand."""
+    named = [word for word in words if plain(word)]
+    below = name in _WHOLE or _has(words, "rRal", "--recursive") or _has(words, "", "--archive")
+    into = _has(words, "t", "--target-directory")
+    taken = {"mv": ("read", "delete"), "ln": ("read", "write", "link")}.get(name, READ)
+    if name == "cp" and _has(words, "lsdaP", "--link"):
+        # A hard link or a copied symbolic one is the same file by another name.
+        taken = ("read", "write", "link")
+    target = named[-1] if named else None
+    for word in words:
+        if not plain(word):
+            yield Operand(word, ("read", "write", "link"), below)
+        elif into or len(named) < 2:
+            yield Operand(word, (*taken, "write", "link"), below)
+        elif word is not target:
+            yield Operand(word, taken, below)
+    if target is not None:
+        yield Operand(target, ("write", "link") if name == "ln" else WRITE)
+    for folder in named if into else named[-1:]:
+        yield from _below(folder, [word for word in named if word is not folder])
+    if into:
+        for word in words:
+            if word.text is not None and word.text.startswith("-"):
+                value = word.text.partition("=")[2] if word.text.startswith("--") else word.text.partition("t")[2]
+                yield from _below(Word(value), named) if value else ()
+
+
+def _below(folder: Word, sources: list[Word]) -> Iterator[Operand]:
+    """Yield the files that appear when sources are brought into a folder."""
+    for source in sources:
+        if folder.text is None or source.text is None:
+            yield Operand(Word(None), WRITE)
+        else:
+            base = source.text.rstrip("/").rpartition("/")[2]
+            yield Operand(Word(f"{folder.text}/{base}"), ("write", "link"))
+
+
+_INTERPRETERS: Final = frozenset(
+    [
+        "bash",
+        "sh",
+        "dash",
+        "zsh",
+        "ksh",
+        "python",
+        "python2",
+        "python3",
+        "node",
+        "nodejs",
+        "deno",
+        "bun",
+        "ruby",
+        "perl",
+        "php",
+        "lua",
+        "Rscript",
+        "tclsh",
+        "source",
+        ".",
+        "awk",
+        "sed",
+        "make",
+    ]
+)
+
+
+def scripts(argv: list[Word]) -> Iterator[str]:
+    """Yield the paths of the files that a command executes: its own, and the script of an interpreter."""
+    text = argv[0].text
+    if text is None:
+        return
+    if "/" in text:
+        yield text
+    if text.rpartition("/")[2].rstrip("0123456789.") in _INTERPRETERS or text in _INTERPRETERS:
+        script = next((word.text for word in argv[1:] if plain(word)), None)
+        if script and len(script) <= 1000 and "\n" not in script:
+            yield script

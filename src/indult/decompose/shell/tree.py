@@ -1,0 +1,177 @@
+"""The closed list of what a parsed text may consist of; a tree with anything else in it is not read at all.
+
+So a new version of the parser with a new kind of node never makes a command disappear.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+from indult.decompose.shell.shfmt import Unparsable
+
+__all__ = ["check", "is_quoted"]
+
+_MAX_DEPTH: Final = 150
+
+_PLACE: Final = frozenset({"Offset", "Line", "Col"})
+
+_COMMANDS: Final = (
+    "CallExpr", "Subshell", "Block", "IfClause", "WhileClause", "ForClause", "BinaryCmd", "FuncDecl", "ArithmCmd",
+    "CaseClause", "TestClause", "DeclClause", "TimeClause", "CoprocClause", "LetClause",
+)  # fmt: skip
+_ARITHMETIC: Final = ("Word", "BinaryArithm", "UnaryArithm", "ParenArithm")
+_TESTS: Final = ("Word", "BinaryTest", "UnaryTest", "ParenTest")
+_PIECES: Final = ("Lit", "SglQuoted", "DblQuoted", "ParamExp", "CmdSubst", "ArithmExp", "ProcSubst", "ExtGlob")
+
+_SHAPES: Final[dict[str, dict[str, tuple[str, ...]]]] = {
+    "File": {"Stmts": ("Stmt",), "Last": ("Comment",)},
+    "Comment": {"Text": ("str",)},
+    "Stmt": {
+        "Comments": ("Comment",), "Cmd": _COMMANDS, "Negated": ("bool",), "Background": ("bool",),
+        "Coprocess": ("bool",), "Redirs": ("Redirect",),
+    },
+    "Assign": {
+        "Append": ("bool",), "Naked": ("bool",), "Name": ("Lit",), "Index": _ARITHMETIC, "Value": ("Word",),
+        "Array": ("ArrayExpr",),
+    },
+    "Redirect": {"Op": ("str",), "N": ("Lit",), "Word": ("Word",), "Hdoc": ("Word",)},
+    "CallExpr": {"Assigns": ("Assign",), "Args": ("Word",)},
+    "Subshell": {"Stmts": ("Stmt",), "Last": ("Comment",)},
+    "Block": {"Stmts": ("Stmt",), "Last": ("Comment",)},
+    "IfClause": {
+        "Cond": ("Stmt",), "CondLast": ("Comment",), "Then": ("Stmt",), "ThenLast": ("Comment",),
+        "Else": ("IfClause",), "Last": ("Comment",),
+    },
+    "WhileClause": {
+        "Until": ("bool",), "Cond": ("Stmt",), "CondLast": ("Comment",), "Do": ("Stmt",), "DoLast": ("Comment",),
+    },
+    "ForClause": {
+        "Select": ("bool",), "Braces": ("bool",), "Loop": ("WordIter", "CStyleLoop"), "Do": ("Stmt",),
+        "DoLast": ("Comment",),
+    },
+    "WordIter": {"Name": ("Lit",), "Items": ("Word",)},
+    "CStyleLoop": {"Init": _ARITHMETIC, "Cond": _ARITHMETIC, "Post": _ARITHMETIC},
+    "BinaryCmd": {"Op": ("str",), "X": ("Stmt",), "Y": ("Stmt",)},
+    "FuncDecl": {"RsrvWord": ("bool",), "Parens": ("bool",), "Name": ("Lit",), "Body": ("Stmt",)},
+    "Word": {"Parts": _PIECES},
+    "Lit": {"Value": ("str",)},
+    "SglQuoted": {"Dollar": ("bool",), "Value": ("str",)},
+    "DblQuoted": {"Dollar": ("bool",), "Parts": _PIECES},
+    "CmdSubst": {"Stmts": ("Stmt",), "Last": ("Comment",), "Backquotes": ("bool",)},
+    "ParamExp": {
+        "Short": ("bool",), "Excl": ("bool",), "Length": ("bool",), "Param": ("Lit",), "Index": _ARITHMETIC,
+        "Slice": ("Slice",), "Repl": ("Replace",), "Names": ("str",), "Exp": ("Expansion",),
+    },
+    "Slice": {"Offset": _ARITHMETIC, "Length": _ARITHMETIC},
+    "Replace": {"All": ("bool",), "Orig": ("Word",), "With": ("Word",)},
+    "Expansion": {"Op": ("str",), "Word": ("Word",)},
+    "ArithmExp": {"Bracket": ("bool",), "X": _ARITHMETIC},
+    "ArithmCmd": {"X": _ARITHMETIC},
+    "BinaryArithm": {"Op": ("str",), "X": _ARITHMETIC, "Y": _ARITHMETIC},
+    "UnaryArithm": {"Op": ("str",), "Post": ("bool",), "X": _ARITHMETIC},
+    "ParenArithm": {"X": _ARITHMETIC},
+    "CaseClause": {"Word": ("Word",), "Items": ("CaseItem",), "Last": ("Comment",)},
+    "CaseItem": {
+        "Op": ("str",), "Comments": ("Comment",), "Patterns": ("Word",), "Stmts": ("Stmt",), "Last": ("Comment",),
+    },
+    "TestClause": {"X": _TESTS},
+    "BinaryTest": {"Op": ("str",), "X": _TESTS, "Y": _TESTS},
+    "UnaryTest": {"Op": ("str",), "X": _TESTS},
+    "ParenTest": {"X": _TESTS},
+    "DeclClause": {"Variant": ("Lit",), "Args": ("Assign",)},
+    "ArrayExpr": {"Elems": ("ArrayElem",), "Last": ("Comment",)},
+    "ArrayElem": {"Index": _ARITHMETIC, "Value": ("Word",), "Comments": ("Comment",)},
+    "ExtGlob": {"Op": ("str",), "Pattern": ("Lit",)},
+    "ProcSubst": {"Op": ("str",), "Stmts": ("Stmt",), "Last": ("Comment",)},
+    "TimeClause": {"PosixFormat": ("bool",), "Stmt": ("Stmt",)},
+    "CoprocClause": {"Name": ("Word",), "Stmt": ("Stmt",)},
+    "LetClause": {"Exprs": _ARITHMETIC},
+}  # fmt: skip
+"""Type of a node -> its fields -> what may stand there, one or several."""
+
+_SIMPLE: Final[dict[str, type]] = {"str": str, "bool": bool}
+
+_HIDDEN: Final = re.compile(r"(?<!\\)(?:\\\\)*(?:\$[({\[]|`)")
+_PROCESS: Final = re.compile(r"(?<!\\)(?:\\\\)*[<>]\(")
+
+
+def check(tree: dict[str, Any], text: str) -> None:
+    """Refuse a tree with anything that is not on the list, or in which the parser is known to overlook code.
+
+    Raises:
+        Unparsable: Something is unknown, nested too deeply, or known to be read in another way by bash.
+    """
+    source = text.encode()
+    todo: list[tuple[Any, tuple[str, ...], int, bool]] = [(tree, ("File",), 0, False)]
+    while todo:
+        node, allowed, depth, quoted = todo.pop()
+        if depth > _MAX_DEPTH:
+            raise Unparsable("it is nested too deeply")
+        kind = _kind(node, allowed)
+        if not quoted:
+            _guard(kind, node, source)
+        for name, value in node.items():
+            if name == "Type" or _is_place(value):
+                continue
+            fits = _SHAPES[kind].get(name)
+            if fits is None:
+                raise Unparsable(f"it holds `{kind}.{name}`, which is not read")
+            items = value if isinstance(value, list) else [value]
+            if fits[0] in _SIMPLE:
+                if not all(isinstance(item, _SIMPLE[fits[0]]) for item in items):
+                    raise Unparsable("the parser gave something unknown")
+                continue
+            # A long list of commands leans to the left and is no deeper for it.
+            below = depth - 1 if (kind, name) == ("BinaryCmd", "X") else depth + 1
+            text_only = quoted or (name == "Hdoc" and is_quoted(node["Word"]))
+            todo.extend((item, fits, below, text_only) for item in items)
+
+
+def is_quoted(word: dict[str, Any]) -> bool:
+    """Tell whether the delimiter of a here-document is quoted, so that its text is taken as it is."""
+    return any(piece["Type"] != "Lit" or "\\" in piece.get("Value", "") for piece in word.get("Parts", ()))
+
+
+def _kind(node: Any, allowed: tuple[str, ...]) -> str:
+    """Return the type of a node; the parser names it only where several may stand."""
+    if not isinstance(node, dict):
+        raise Unparsable("the parser gave something unknown")
+    kind = node.get("Type", allowed[0] if len(allowed) == 1 else None)
+    if not isinstance(kind, str) or kind not in allowed:
+        raise Unparsable(f"it holds a `{kind}`, which is not read")
+    return kind
+
+
+def _guard(kind: str, node: dict[str, Any], source: bytes) -> None:
+    """Refuse what the parser takes for text although bash may run it."""
+    if kind == "Comment" and node.get("Text", "").endswith("\\"):
+        # Whether the comment goes on in the next line depends on the parser; in bash it never does.
+        raise Unparsable("a comment ends in a backslash")
+    if kind == "CmdSubst" and node.get("Backquotes") and b"\\" in _source(node, source):
+        raise Unparsable("a backslash between backquotes can be read in two ways")
+    if kind == "Lit" and _HIDDEN.search(node.get("Value", "")):
+        raise Unparsable("a substitution stands where none is read")
+    if kind == "ExtGlob" and _PROCESS.search(node["Pattern"].get("Value", "")):
+        raise Unparsable("a pattern holds a process substitution")
+    if kind == "ParamExp":
+        replaced = node.get("Repl", {})
+        words = [node.get("Exp", {}).get("Word"), replaced.get("Orig"), replaced.get("With")]
+        if any(_holds_process(word) for word in words if word):
+            raise Unparsable("a parameter expansion holds a process substitution")
+
+
+def _source(node: dict[str, Any], source: bytes) -> bytes:
+    return source[node["Pos"]["Offset"] : node["End"]["Offset"]]
+
+
+def _is_place(value: Any) -> bool:
+    return isinstance(value, dict) and value.keys() == _PLACE and all(isinstance(one, int) for one in value.values())
+
+
+def _holds_process(word: dict[str, Any]) -> bool:
+    """Tell whether the text of a word, quotes included, holds the beginning of a process substitution."""
+    return any(
+        ("Value" in piece and _PROCESS.search(piece["Value"]) is not None) or _holds_process(piece)
+        for piece in word.get("Parts") or ()
+    )
