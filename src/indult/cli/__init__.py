@@ -17,8 +17,11 @@ __all__ = ["VERBS", "main"]
 VERBS: Final[dict[str, tuple[str, str]]] = {
     "mixer": ("indult.cli.mixer", "Run the worked example: five agents in a park under one policy."),
     "check": ("indult.cli.check", "Judge one action and end with the verdict's exit code."),
+    "init": ("indult.cli.init", "Set indult up in this repository: policy, hooks, ledger, trust."),
+    "doctor": ("indult.cli.doctor", "Prove that the hooks of this repository block what they must."),
+    "lint": ("indult.cli.lint", "Find instructions that say something else than the gate answers."),
     "hook": ("indult.cli.hook", "Answer a coding agent's hook: judge its call before it runs."),
-    "brief": ("indult.cli.brief", "Print the text that a proposer reads of a policy."),
+    "brief": ("indult.cli.brief", "Print the text that a proposer reads of a policy, or write it into files."),
     "policy": ("indult.cli.policy", "Show a policy, find the errors of policy files, print their schema."),
     "test": ("indult.cli.test", "Hold a policy against cases, or against an old ledger."),
     "request": ("indult.cli.request", "Ask a person to open exactly one call."),
