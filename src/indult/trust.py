@@ -10,8 +10,7 @@ Ledger: stream `trust:<digest of the path>`, kind `trusted {path, digest, model,
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from indult.canonical import canonical, digest_text, parse_json
 from indult.errors import ForgedRecord, IndultError
@@ -41,8 +40,7 @@ SYSTEM: Final = "/etc/indult/policy.yaml"
 _LARGEST: Final = 16_000_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Trusted:
+class Trusted(NamedTuple):
     """What a person recorded last of a policy file: its digest, when, and who.
 
     `model` is the whole policy, packed, and `version` that of the stream.
@@ -166,8 +164,7 @@ def _is_there(path: str) -> bool:
     return True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class Change(NamedTuple):
     """One difference between two versions of a policy: a key of the file, or a rule with its keys; none is absence."""
 
     what: str

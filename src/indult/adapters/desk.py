@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from indult.approvals import RequestState
 from indult.canonical import canonical, digest_text
 from indult.errors import FactError
 from indult.gate import Gate
@@ -78,6 +77,8 @@ class Desk:
 
     def waits(self, request: str | None) -> bool:
         """Tell whether a person can still say yes to a request."""
+        from indult.approvals import RequestState
+
         return request is not None and self.gate.requests.standing(request).state is not RequestState.REJECTED
 
     @staticmethod
@@ -99,11 +100,11 @@ class Desk:
 
 
 def decomposer(root: str) -> Decompose:
-    """Return what takes the actions in a repository apart."""
-    del root
-    from indult.decompose import decompose
+    """Return what takes the actions in a repository apart, with the disk of this machine before its eyes."""
+    from indult.decompose import decompose_with
+    from indult.disk import Disk
 
-    return decompose
+    return decompose_with(Disk(root), root, os.environ.get("HOME"))
 
 
 def _text(path: str) -> str:

@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from dataclasses import replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from indult.actions import Action
-from indult.approvals import RequestState
 from indult.boundary import Boundary
 from indult.canonical import canonical
 from indult.decompose import Decompose, decompose
 from indult.errors import ApprovalError, InputError, LedgerConflict, ScopeError
-from indult.gate import denials
-from indult.gate.requests import Requests, check_subject
+from indult.gate import denials, index
+from indult.gate.subjects import check_subject
 from indult.judgements import Judgement, Verdict
-from indult.ledger import Body, Draft, Event, Ledger, mask
-from indult.ledger.masking import suspicious
+from indult.ledger.masking import mask, suspicious
+from indult.ledger.streams import Body, Draft
 from indult.policy import DEFAULT, Policy, Record
-from indult.scopes import Scope
+
+if TYPE_CHECKING:
+    from indult.approvals import Grant
+    from indult.gate.requests import Requests
+    from indult.ledger import Event, Ledger
+    from indult.scopes import Scope
 
 __all__ = ["PREVIEW_BYTES", "Gate", "Settled", "kept", "preview"]
 
@@ -31,13 +36,12 @@ _ATTEMPTS: Final = 1000
 """How often an action is judged again because somebody got ahead: so many mean a defect, and nothing is approved."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settled:
+class Settled(NamedTuple):
     """A judgement with what has to be appended in the same transaction: uses of grants, or a request that opens."""
 
     judgement: Judgement
     drafts: tuple[Draft, ...] = ()
-    expect: Mapping[str, int] = field(default_factory=dict)
+    expect: Mapping[str, int] = MappingProxyType({})
     refused: bool = False
     """Whether nothing is left to be waited for: it was denied, or nobody is asked, or a person said no."""
 
@@ -63,17 +67,29 @@ class Gate:
         self.policy = policy
         self.ledger = ledger
         self.subject = subject
-        self.requests = requests if requests is not None else Requests(ledger, policy)
+        self._requests = requests
         self._last: tuple[str, Body] | None = None
         self._boundary = Boundary(policy=policy, subject=subject, decompose=decompose)
         self._over = False
         self.repeated = 0
         """How often what `check` judged last was refused before and now; 0 where it was not refused."""
 
+    @property
+    def requests(self) -> Requests:
+        """Return the requests of the ledger: imported when there are some, since most actions meet none."""
+        if self._requests is None:
+            from indult.gate.requests import Requests
+
+            self._requests = Requests(self.ledger, self.policy)
+        return self._requests
+
     def boundary(self) -> Boundary:
         """Return the boundary in force now: the policy and the live grants of the subject, folded afresh."""
-        found = self.requests.look(self.subject)
-        grants, self._over = found.grants, bool(found.over)
+        grants: tuple[Grant, ...] = ()
+        self._over = False
+        if self.ledger.recall(index.live(self.subject)):
+            found = self.requests.look(self.subject)
+            grants, self._over = found.grants, bool(found.over)
         if grants != self._boundary.grants:
             self._boundary = replace(self._boundary, grants=grants)
         return self._boundary
@@ -160,11 +176,14 @@ class Gate:
 
     def appended(self, settled: Settled, events: Iterable[Event]) -> None:
         """Take note of the events that a settled judgement was appended with, and tidy up what is over by time."""
-        self.requests.note(events)
+        if settled.drafts:
+            self.requests.note(events)
         if self._over or settled.judgement.request is not None:
             self.requests.sweep(self.subject)
 
     def _ask(self, action: Action, facts: Mapping[str, Any], judgement: Judgement) -> Settled:
+        from indult.approvals import RequestState
+
         try:
             opening = self.requests.opening(
                 self._asked(action, facts),
@@ -191,6 +210,8 @@ class Gate:
         Raises:
             ScopeError: It cannot be told exactly, or is more than a person can be asked to read.
         """
+        from indult.scopes import Scope
+
         if not self._boundary.decompose(action):
             return Scope.call(action, subject=self.subject)
         faults = self._boundary.at_fault(action, facts)

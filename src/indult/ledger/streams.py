@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final, Self
 
@@ -42,7 +42,8 @@ _UNFIT = re.compile(r"[\x00-\x1f\x7f]")
 
 def utc_now() -> str:
     """Return the time in UTC as the ledger writes it: RFC 3339 with microseconds and `Z`."""
-    return datetime.now(UTC).isoformat(timespec="microseconds")[:26] + "Z"
+    seconds, rest = divmod(time.time_ns(), 1_000_000_000)
+    return f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(seconds))}.{rest // 1000:06d}Z"
 
 
 @dataclass(frozen=True, slots=True)
