@@ -16,6 +16,7 @@ from indult.canonical import canonical, digest_text
 from indult.decompose import Decompose, Part, decompose
 from indult.judgements import ENGINE, Judgement, Verdict
 from indult.policy import Bucket, Effect, Mode, Policy, Rule
+from indult.policy.patterns import with_nothing_unknown
 from indult.prose import render
 
 if TYPE_CHECKING:
@@ -273,6 +274,8 @@ class Boundary:
                 answer = found or self._met(bucket, part.tool, part.target, action, facts)
                 if bucket.unconditional:
                     known[id(bucket)] = answer
+                if answer[0].group < _ASKS:
+                    answer = self._sure(answer, part.target())
             if part.free or part.also:
                 answer = self._also(answer, part, action, facts)
             if part.asks:
@@ -292,9 +295,21 @@ class Boundary:
         answers = [answer]
         for name in (part.target(), *part.also) if part.free else part.also:
             found = self._answer(part.tool, lambda name=name: name, action, facts)  # type: ignore[misc]
+            found = self._sure(found, name)
             if found[0].group < _ALLOWS and found[0].rules != (self.policy.default_rule,):
                 answers.append(found)
         return _strictest(answers) if len(answers) > 1 else answer
+
+    def _sure(self, answer: _Answer, name: str) -> _Answer:
+        """Return the answer to a command with a denial that hangs on a word nobody knows turned into an ask."""
+        kind, _, rest = name.partition(":")
+        known = with_nothing_unknown(rest) if kind == "command" and answer[0].group < _ASKS else None
+        if known is None:
+            return answer
+        sure = tuple(rule for rule in answer[0].rules if self.policy.meets(rule, f"command:{known}"))
+        if sure:
+            return (_ruling(0, sure, {}), *answer[1:])
+        return (_ruling(_ASKS, answer[0].rules, {}, "a word of it is not known"), *answer[1:])
 
     def _asked(self, answer: _Answer, why: str) -> _Answer:
         """Return the answer to a part that needs approval whatever allows it."""

@@ -20,11 +20,14 @@ __all__ = [
     "MAX_PATTERN",
     "Matcher",
     "command_pattern",
+    "first_word",
     "glob",
     "is_absolute",
     "overlaps",
+    "program",
     "target_pattern",
     "tool_pattern",
+    "with_nothing_unknown",
 ]
 
 Matcher = Callable[[str], bool]
@@ -57,6 +60,8 @@ MAX_PATTERN: Final = 1_000
 """Longest pattern in characters: with it, the cost of one match is bounded by the name alone."""
 
 _MOST_PAIRS: Final = 50_000
+
+_NO_WORD: Final = "\0"
 
 _HASHED = frozenset({"entry", "script", "lifecycle", "field", "change"})
 
@@ -287,9 +292,8 @@ def command_pattern(text: str) -> Callable[[str, bool], bool]:
     """
     if text == "**":
         return lambda *_: True
-    words = _listed(text)
-    if words is None:
-        words = text.split()
+    words = _words(text)
+    if _listed(text) is None:
         for char in "*\"'\\":
             if char in text:
                 raise PolicyError(
@@ -309,6 +313,38 @@ def command_pattern(text: str) -> Callable[[str, bool], bool]:
         return cautious and _leads(plain, argv) and (None in argv or all(_given(one, given) for one in options))
 
     return matches
+
+
+def first_word(pattern: str) -> str | None:
+    """Return the first word of a command pattern, none where what it matches need not begin with one word."""
+    words = _words(pattern)
+    return None if pattern == "**" or not words or (words[0][:1] == "-" and words[0] != "-") else words[0]
+
+
+def program(name: str) -> str | None:
+    """Return the first word of a command target's name, none where it is not known."""
+    found = _command(name)
+    word = found[0][0] if found is not None and found[0] else None
+    return word if isinstance(word, str) else None
+
+
+def with_nothing_unknown(name: str) -> str | None:
+    """Return the name of a command with each unknown word replaced by one that no pattern holds, none without any.
+
+    What matches this one matches whatever the unknown words turn out to be.
+    """
+    found = _command(name)
+    if found is None:
+        return '[""]'
+    argv, given = found
+    if all(isinstance(word, str) for word in argv):
+        return None
+    words = [word if isinstance(word, str) else _NO_WORD for word in argv]
+    return json.dumps(words if given is None else {"argv": words, "options": given})
+
+
+def _words(text: str) -> list[str]:
+    return _listed(text) or text.split()
 
 
 def _listed(text: str) -> list[str] | None:
