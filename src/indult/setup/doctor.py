@@ -63,13 +63,17 @@ class Check:
 def examine(root: str, ledger: str, *, home: str | None = None) -> Iterator[Check]:
     """Look at the setup of the repository at `root`, whose ledger is at `ledger`, and yield each check as it is done."""
     place = Path(os.path.expanduser("~") if home is None else home)  # noqa: PTH111
-    found = list(_policy(root))
-    yield from found
-    yield from _ledger(root, ledger)
-    if any(check.state is State.FAIL for check in found):
+    try:
+        policy = load_policy(str(Path(root) / POLICY))
+    except IndultError as exc:
+        yield _fail("policy", str(exc), exc.hint or "")
+        yield from _ledger(root, ledger)
         return
-    yield from _trust(root, ledger)
+    yield from _policy(policy)
+    yield from _ledger(root, ledger)
+    yield from _trust(root, ledger, policy)
     yield _program(root)
+    yield _parser(root)
     there = [harness for harness in ENTRIES if _hooks(root, harness)]
     if not there:
         yield _fail("hooks", "no harness has a hook of indult", "indult init --harness NAME")
@@ -77,12 +81,7 @@ def examine(root: str, ledger: str, *, home: str | None = None) -> Iterator[Chec
         yield from _harness(root, ledger, harness, place)
 
 
-def _policy(root: str) -> Iterator[Check]:
-    try:
-        policy = load_policy(str(Path(root) / POLICY))
-    except IndultError as exc:
-        yield _fail("policy", str(exc), exc.hint or "")
-        return
+def _policy(policy: Policy) -> Iterator[Check]:
     if policy.mode is Mode.OBSERVE:
         yield _fail("policy", "it has `mode: observe`, so nothing is blocked", "take the line out")
     yield from _context(policy)
@@ -95,11 +94,10 @@ def _context(policy: Policy) -> Iterator[Check]:
             yield _fail("policy", f"it declares the fact `{name}`, which no hook supplies, so every call is blocked")
 
 
-def _trust(root: str, ledger: str) -> Iterator[Check]:
+def _trust(root: str, ledger: str, policy: Policy) -> Iterator[Check]:
     from indult.ledger import open_ledger
     from indult.trust import trusted
 
-    policy = load_policy(str(Path(root) / POLICY))
     try:
         with open_ledger(ledger, read_only=True) as opened:
             record = trusted(Path(root) / POLICY, opened)
@@ -146,6 +144,20 @@ def _program(root: str) -> Check:
                 "install indult elsewhere",
             )  # fmt: skip
     return _ok("program", program)
+
+
+def _parser(root: str) -> Check:
+    from indult.decompose.shell.shfmt import Unparsable, program
+
+    try:
+        found = program()
+    except Unparsable as exc:
+        return _fail("parser", f"{exc}, so every command asks", "pip install shfmt-py")
+    if Path(found).is_relative_to(os.path.realpath(root)):
+        return _note(
+            "parser", f"`{found}` lies in the work tree, so an agent that may write there reads its own commands"
+        )
+    return _ok("parser", found)
 
 
 def _hooks(root: str, harness: str) -> dict[str, dict[str, Any]]:

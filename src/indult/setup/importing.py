@@ -65,7 +65,7 @@ class _Collected:
     counts: dict[str, int] = field(default_factory=dict)
 
     def add(self, file: str, where: str, setting: str, found: Translated) -> None:
-        setting = setting if setting.isprintable() and len(setting) <= 200 else ascii(setting)[1:200]
+        setting = setting if setting.isprintable() and len(setting) <= 200 else ascii(setting)[1:-1][:200]
         rule, differs = found.rule, found.differs
         name = None
         if rule is not None:

@@ -42,7 +42,8 @@ _DEPENDS: Final = re.compile(
     re.IGNORECASE,
 )
 
-_RUN: Final = r"run(?:ning)?|execut(?:e|ing)|call(?:ing)?|us(?:e|ing)|invok(?:e|ing)|start(?:ing)?"
+_RUN: Final = r"run(?:ning)?|execut(?:e|ing)|invok(?:e|ing)"
+_USE: Final = r"us(?:e|ing)|call(?:ing)?|start(?:ing)?"
 _WRITE: Final = (
     r"edit(?:ing|ed)?|chang(?:e|ing|ed)|modif(?:y|ying|ied)|writ(?:e|ing|ten)|touch(?:ing|ed)?|updat(?:e|ing|ed)"
     r"|overwrit(?:e|ing|ten)|creat(?:e|ing|ed)|add(?:ing)?|patch(?:ing|ed)?|commit(?:ting)?"
@@ -50,15 +51,73 @@ _WRITE: Final = (
 _DELETE: Final = r"delet(?:e|ing|ed)|remov(?:e|ing|ed)"
 _READ: Final = r"read(?:ing)?|open(?:ing)?|look(?:ing)? (?:at|into)|print(?:ing)?"
 _VERBS: Final = re.compile(
-    rf"\b(?:(?P<delete>{_DELETE})|(?P<write>{_WRITE})|(?P<read>{_READ})|(?P<run>{_RUN}))\b", re.IGNORECASE
+    rf"\b(?:(?P<delete>{_DELETE})|(?P<write>{_WRITE})|(?P<read>{_READ})|(?P<run>{_RUN})|(?P<use>{_USE}))\b",
+    re.IGNORECASE,
 )
 _ORDER: Final = re.compile(
-    rf"[*_ ]*(?:(?:please|then|first|also|now|always),? )?(?:{_RUN}|edit|change|modify|write|update|delete|remove|read|open)\b",
+    rf"[*_ ]*(?:(?:please|then|first|also|now|always),? )?(?:{_RUN}|{_USE}|edit|change|modify|write|update|delete|remove|read|open)\b",
     re.IGNORECASE,
 )
 
 _PATH: Final = re.compile(r"[\w.@+*-]*(?:[/.][\w.@+*-]+)+/?|[\w.@+-]+/(?:\*\*)?")
 _FILE: Final = frozenset({"Makefile", "Dockerfile", "LICENSE", "README", "CODEOWNERS", "Gemfile", "Justfile"})
+_PROGRAM: Final = re.compile(r"[a-z0-9_./-]*[a-z][a-z0-9_./-]*", re.ASCII)
+_PROGRAMS: Final = frozenset(
+    [
+        "bash",
+        "brew",
+        "bun",
+        "bunx",
+        "cargo",
+        "chmod",
+        "cp",
+        "curl",
+        "docker",
+        "gh",
+        "git",
+        "go",
+        "gradle",
+        "helm",
+        "indult",
+        "just",
+        "kubectl",
+        "ln",
+        "make",
+        "mv",
+        "mvn",
+        "mypy",
+        "node",
+        "nox",
+        "npm",
+        "npx",
+        "pip",
+        "pip3",
+        "pipx",
+        "pnpm",
+        "poetry",
+        "pre-commit",
+        "psql",
+        "pytest",
+        "python",
+        "python3",
+        "rm",
+        "rsync",
+        "ruff",
+        "scp",
+        "sh",
+        "ssh",
+        "sudo",
+        "terraform",
+        "tofu",
+        "tox",
+        "twine",
+        "uv",
+        "uvx",
+        "wget",
+        "yarn",
+    ]
+)
+"""Programs by which a code span behind "use" is known for a command."""
 _VERSION: Final = re.compile(r"v?\d+(\.\d+)*")
 
 
@@ -158,8 +217,8 @@ def _clause(clause: str, spans: list[tuple[int, str]]) -> Iterator[Claim]:
 
 def _does(verb: str, target: str) -> Does | None:
     """Return what a verb does with a target, none where the target is nothing of that kind."""
-    if verb == "run":
-        return Does.RUN if re.match(r"[A-Za-z0-9_./-]+(?:\s|\Z)", target) and not _is_path_only(target) else None
+    if verb in {"run", "use"}:
+        return Does.RUN if _is_command(target, sure=verb == "run") else None
     return Does(verb) if _is_path(target) else None
 
 
@@ -167,8 +226,9 @@ def _is_path(target: str) -> bool:
     return target in _FILE or (_PATH.fullmatch(target) is not None and not _VERSION.fullmatch(target))
 
 
-def _is_path_only(target: str) -> bool:
-    """Tell whether a word is the name of a file or folder that nobody would run: "use `src/`"."""
-    return " " not in target and (
-        target.endswith("/") or re.search(r"\.(md|txt|json|ya?ml|toml|lock|py|[jt]sx?)\Z", target) is not None
-    )
+def _is_command(target: str, *, sure: bool) -> bool:
+    """Tell whether a code span is a command: what is run is one; what is used may be anything, so it has to look like it."""
+    first, _, rest = target.partition(" ")
+    if sure:
+        return _PROGRAM.fullmatch(first) is not None and not _VERSION.fullmatch(first)
+    return first in _PROGRAMS and bool(rest)

@@ -40,9 +40,9 @@ def undo(journal: Journal, *, dry_run: bool = False) -> list[Undone]:
     journal.files = {path: entry for path, entry in journal.files.items() if path in kept}
     if journal.files:
         journal.save()
-    elif journal.place.exists():
-        journal.place.unlink()
-        # Of an empty folder nothing would tell that it was there before.
+    else:
+        journal.place.unlink(missing_ok=True)
+        # A folder with nothing in it was made for what is gone now.
         with suppress(OSError):
             journal.place.parent.rmdir()
     return done
