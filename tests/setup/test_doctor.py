@@ -202,8 +202,9 @@ def test_policy_that_does_not_load(setup: Setup) -> None:
     [
         ("claude-code", "root/.claude/settings.local.json", '{"disableAllHooks": true}', "has `disableAllHooks`"),
         ("claude-code", "home/.claude/settings.json", '{"disableAllHooks": true}', "has `disableAllHooks`"),
-        ("codex", "home/.codex/config.toml", "[features]\nhooks = false\n", "turns hooks off"),
-        ("codex", "root/.codex/config.toml", "[features]\ncodex_hooks = false\n", "turns hooks off"),
+        ("codex", "home/.codex/config.toml", "[features]\nhooks = false\n", "turns the hooks here off"),
+        ("codex", "root/.codex/config.toml", "[features]\ncodex_hooks = false\n", "turns the hooks here off"),
+        ("claude-code", "home/.claude/settings.json", '{"allowManagedHooksOnly": true}', "has `allowManagedHooksOnly`"),
         ("claude-code", "bin/claude", "#!/bin/sh\necho '2.1.240 (Claude Code)'\n", "version 2.1.240: a hook that is too slow"),
         ("codex", "bin/codex", "#!/bin/sh\necho 'codex-cli 0.120.1'\n", "version 0.120.1 runs no hooks by default"),
     ],
@@ -221,6 +222,18 @@ def test_traps(
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}")
 
     assert [one for one in setup.failures(harness) if text in one]
+
+
+@pytest.mark.usefixtures("quick")
+def test_codex_that_does_not_trust_the_folder(setup: Setup) -> None:
+    """Codex reads no hooks of a repository that it does not trust, which its settings tell."""
+    setup.hooks("codex")
+    text = "does not trust this repository"
+    before = [check.state for check in setup.checks("codex") if text in check.text]
+    (setup.home / ".codex").mkdir()
+    (setup.home / ".codex" / "config.toml").write_text(f'[projects."{setup.root}"]\ntrust_level = "trusted"\n')
+
+    assert ([State.NOTE], []) == (before, [check for check in setup.checks("codex") if text in check.text])
 
 
 @pytest.mark.usefixtures("quick")

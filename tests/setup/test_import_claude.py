@@ -50,6 +50,8 @@ def test_allows(text: str, expected: dict[str, Any]) -> None:
         "Bash(git * main)",
         "Bash(echo $HOME)",
         "Bash(a && b)",
+        "Bash(CI=1 npm test)",
+        "Bash(CI=1)",
         'Bash(git commit -m "x":*)',
         "Read(conf[ab])",
         "Edit(src/*.{js,ts})",
@@ -74,6 +76,7 @@ def test_allows_that_cannot_be_said(text: str) -> None:
         ("Bash", {"tool": "Bash"}),
         ("Bash(rm:*)", {"target": "command:rm"}),
         ("Bash(rm -rf)", {"target": "command:rm -rf"}),
+        ("Bash(CI=1 rm:*)", {"target": "command:rm"}),
         (
             "Bash(git push * --force)",
             {

@@ -1,7 +1,12 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from indult.actions import Action
+from indult.adapters.desk import decomposer
+from indult.boundary import Boundary
 from indult.policy import loads_policy
 from indult.setup.detect import Found
 from indult.setup.policy import PRESETS, policy_text, refused, rule_text
@@ -24,6 +29,27 @@ def test_tests_are_allowed() -> None:
 
     assert ("allow", ("command:make test", "command:pytest")) == (rule.effect, rule.targets)
     assert "Run the tests with `make test` or `pytest`." == rule.says
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "make test", "scripts/test", "npm test", "pnpm test", "yarn test", "bun run test", "pytest", "python -m pytest",
+        "uv run pytest", "poetry run pytest", "pdm run pytest", "cargo test", "go test", "mix test", "mvn test",
+        "./gradlew test",
+    ],
+)  # fmt: skip
+def test_tests_can_be_run(command: str, tmp_path: Path) -> None:
+    """Whatever command is found is approved as an agent would write it, and what stands beside it is judged by itself."""
+    policy = loads_policy(policy_text(Found(root=str(tmp_path), tests=(command,))))
+    boundary = Boundary(policy=policy, decompose=decomposer(str(tmp_path)))
+
+    def verdict(line: str) -> str:
+        return boundary.judge(Action(tool="Bash", args={"command": line}, cwd=str(tmp_path)), {}).verdict
+
+    assert ["APPROVE", "APPROVE", "APPROVE", "ASK_USER"] == [
+        verdict(line) for line in (command, f"{command} tests/a", f"{command} 2>&1 | tail -5", f"{command}; ./unknown")
+    ]
 
 
 def test_facts_stand_in_comments() -> None:

@@ -18,6 +18,7 @@ _RULE: Final = re.compile(r"([\w*-]+)(?:\((.*)\))?", re.DOTALL)
 _READS: Final = ("Read", "Glob", "Grep", "LS")
 _EDITS: Final = ("Edit", "Write", "MultiEdit", "NotebookEdit")
 _SHELL: Final = "Bash"
+_SETS: Final = re.compile(r"[A-Za-z_]\w*=")
 _WORDS: Final = {"allow": "allow", "ask": "ask", "deny": "deny"}
 
 _OTHERS: Final = {
@@ -103,8 +104,13 @@ def _command(effect: str, specifier: str) -> Translated:
     if "*" in text:
         return _starred(effect, specifier, text)
     words = text.split()
+    # What a command is given in variables is no word of it here.
+    while words and _SETS.match(words[0]) and effect != "allow":
+        del words[0]
     if not words:
         return Translated(differs="it names no command")
+    if _SETS.match(words[0]):
+        return Translated(differs="variables that are set for a command are not read; such a command asks")
     if any(char in text for char in "\"'\\$`;|&<>(){}#~?[]\n"):
         if effect == "allow":
             return Translated(differs="it holds what a shell reads in its own way; such a command asks")

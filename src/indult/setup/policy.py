@@ -17,7 +17,7 @@ PRESETS: Final = ("indult/repository@1", "indult/commands@1")
 
 _HEAD: Final = """\
 # What coding agents may do in this repository. indult judges each of their calls by this file before it runs.
-# A change to it counts once you have trusted it: indult trust
+# What a change to it opens counts once you have trusted it: indult trust
 schema: 1
 
 # The presets bring rules for files and commands; all of them: indult policy show --resolved
