@@ -140,6 +140,17 @@ def test_policy_that_was_there(indult: Run, root: Path) -> None:
         assert trusted(root / "indult.yaml", opened) is None
 
 
+def test_policy_that_does_not_load(indult: Run, root: Path) -> None:
+    """Under a policy that does not load every call would be blocked, so nothing is written."""
+    (root / "indult.yaml").write_text("schema: 2\nrules: []\n")
+    before = tree(root)
+
+    ran = indult("init")
+
+    assert (3, before) == (ran.exit_code, tree(root))
+    assert ran.stderr.startswith("error: indult.yaml:1:9: unknown schema `2`")
+
+
 def test_policy_that_was_taken_away(indult: Run, root: Path) -> None:
     """A policy that a person trusted is not replaced by a fresh one just because the file is gone."""
     (root / "indult.yaml").write_text("schema: 1\nrules: []\n")

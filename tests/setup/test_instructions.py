@@ -63,7 +63,7 @@ def test_found_block() -> None:
 
     assert found is not None
     assert (3, boundary.digest, "tree:/r") == (found.first, found.digest, found.subject)
-    assert found.last == 2 + len(block_of(boundary).splitlines())
+    assert "a\n\n" + "\n" * block_of(boundary).count("\n") + "\nz\n" == found.blanked(f"a\n\n{block_of(boundary)}\nz\n")
     assert found_block("nothing", source="f") is None
 
 

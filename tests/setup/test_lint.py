@@ -139,6 +139,16 @@ def test_block_is_not_read_as_prose() -> None:
     assert [] == list(lint({"AGENTS.md": block_of(plain)}, replace(JUDGE, plain=plain, opened=plain, facts={})))
 
 
+def test_prose_beside_the_marks() -> None:
+    """What stands on the lines of the marks is no part of the block."""
+    text = f"\x0c\nYou may edit `docs/gen/a`. {block_of(PLAIN)} You may edit `docs/gen/b`.\n"
+
+    findings = list(lint({"AGENTS.md": text}, JUDGE))
+
+    assert [2, 2 + block_of(PLAIN).count("\n")] == [one.line for one in findings]
+    assert all("docs/gen" in one.text for one in findings)
+
+
 def test_marks_that_are_no_block() -> None:
     """Damaged marks are a finding and no crash."""
     assert ["`AGENTS.md` has marks of indult that are no block"] == [

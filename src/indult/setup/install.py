@@ -12,6 +12,7 @@ from pathlib import Path
 
 from indult.errors import ConfigurationError
 from indult.places import POLICY, repository_ledger
+from indult.policy import loads_policy
 from indult.setup.detect import Found, detect
 from indult.setup.harnesses import ENTRIES, merged
 from indult.setup.importing import Imported, import_settings
@@ -55,6 +56,9 @@ def plan(root: str, *, harnesses: Sequence[str] = (), source: str | None = None,
     text = policy_text(found, imported.rules)
     policy = change_of(root, POLICY, text.encode())
     there = policy.before is not None
+    if policy.before is not None:
+        # Under a policy that does not load, the hooks would block every call.
+        loads_policy(policy.before, source=POLICY)
     changes = [] if there else [policy]
     changes += [_hooks(root, name, word) for name in chosen]
     notes = [_ADVICE[name] for name in chosen if name in _ADVICE]

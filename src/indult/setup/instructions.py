@@ -38,15 +38,18 @@ go on.
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Block:
-    """A block in a text: where it begins and ends, on which lines, and what its mark says."""
+    """A block in a text: where it begins and ends, on which line it begins, and what its mark says."""
 
     start: int
     end: int
     first: int
-    last: int
     digest: str
     subject: str | None
     text: str
+
+    def blanked(self, text: str) -> str:
+        """Return the text around the block, in which all else is on the line on which it was."""
+        return text[: self.start] + "\n" * text.count("\n", self.start, self.end) + text[self.end :]
 
 
 def block_of(boundary: Boundary) -> str:
@@ -100,7 +103,6 @@ def found_block(text: str, *, source: str) -> Block | None:
         start=start,
         end=end,
         first=text.count("\n", 0, start) + 1,
-        last=text.count("\n", 0, end) + 1,
         digest=begins[0][1],
         subject=begins[0][2],
         text=text[start:end].replace("\r\n", "\n"),

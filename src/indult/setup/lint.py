@@ -98,8 +98,7 @@ def lint(files: Mapping[str, str], judge: Judge) -> Iterator[Finding]:
             if block.text != block_of(boundary):
                 text = "the block is not what the gate answers now"
                 yield Finding(file=name, line=block.first, text=text, hint=_rewrite(name, block.subject))
-        lines = None if block is None else (block.first, block.last)
-        for claim in claims(text, without=lines):
+        for claim in claims(text if block is None else block.blanked(text)):
             wrong = _wrong(claim, judge)
             if wrong:
                 yield Finding(file=name, line=claim.line, text=wrong)

@@ -18,8 +18,8 @@ __all__ = ["SKIP", "Claim", "Does", "claims"]
 SKIP: Final = "<!-- indult:skip -->"
 """A line with this in it is not read."""
 
-_FENCE: Final = re.compile(r" {0,3}(`{3,}|~{3,})")
-_ITEM: Final = re.compile(r"\s*(?:[-*+]|\d+[.)])\s+|\s*#+\s+|\s*>\s?")
+_FENCE: Final = re.compile(r"\s*(`{3,}(?!.*`)|~{3,})")
+_ITEM: Final = re.compile(r"\s*(?:[-*+]|\d+[.)])\s+|\s*#+\s+|\s*>\s?|\s*\|")
 _SPAN: Final = re.compile(r"(`+)(.+?)(?<!`)\1(?!`)", re.DOTALL)
 _MARK: Final = "\x00"
 _CLAUSE: Final = re.compile(
@@ -148,20 +148,20 @@ class _Piece(NamedTuple):
     spans: tuple[tuple[int, str], ...]
 
 
-def claims(text: str, *, without: tuple[int, int] | None = None) -> Iterator[Claim]:
-    """Yield what a Markdown text permits and forbids; the lines from the first to the second of `without` are not read."""
-    for piece in _pieces(text, without):
+def claims(text: str) -> Iterator[Claim]:
+    """Yield what a Markdown text permits and forbids."""
+    for piece in _pieces(text):
         spans = iter(piece.spans)
         for clause in _CLAUSE.split(piece.text):
             own = [next(spans) for _ in range(clause.count(_MARK))]
             yield from _clause(clause, own)
 
 
-def _pieces(text: str, without: tuple[int, int] | None) -> Iterator[_Piece]:
-    """Yield the paragraphs and items of a text outside of fenced blocks."""
+def _pieces(text: str) -> Iterator[_Piece]:
+    """Yield the paragraphs, items and rows of a text outside of fenced blocks."""
     lines: list[tuple[int, str]] = []
     fence = ""
-    for number, line in enumerate(text.splitlines(), start=1):
+    for number, line in enumerate(text.split("\n"), start=1):
         mark = _FENCE.match(line)
         if fence or mark:
             yield from _piece(lines)
@@ -175,8 +175,7 @@ def _pieces(text: str, without: tuple[int, int] | None) -> Iterator[_Piece]:
         if item or not line.strip():
             yield from _piece(lines)
             lines = []
-        skipped = SKIP in line or (without is not None and without[0] <= number <= without[1])
-        if line.strip() and not skipped:
+        if line.strip() and SKIP not in line:
             lines.append((number, line[item.end() :] if item else line))
     yield from _piece(lines)
 
