@@ -50,8 +50,7 @@ _MOST_ERRORS: Final = 100
 _NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Brief:
+class Brief(NamedTuple):
     """What a proposer is told: one text, and the digest of the boundary that it states.
 
     The other fields are the parts of that text for makers that do not read prose: `actor` whose turn it is, `task`,

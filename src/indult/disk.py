@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from hashlib import sha256
-from pathlib import Path
 from typing import Final
 
 __all__ = ["MAX_BYTES", "Disk"]
@@ -63,6 +61,8 @@ class Disk:
 
     def digest(self, path: str) -> str | None:
         """Return `sha256:` and the hash of an ordinary file, none where there is none."""
+        from hashlib import sha256
+
         data = self.content(path)
         return None if data is None else "sha256:" + sha256(data).hexdigest()
 
@@ -78,11 +78,10 @@ class Disk:
 
 def _folds(root: str) -> bool:
     """Tell whether names that differ in case are one file there: by the root's own name, or else as systems usually do."""
-    path = Path(root)
-    other = path.with_name(path.name.swapcase()) if path.name else path
-    if other.name != path.name:
+    folder, name = os.path.split(root.rstrip("/"))
+    if name.swapcase() != name:
         try:
-            return other.samefile(path)
+            return os.path.samefile(os.path.join(folder, name.swapcase()), root)  # noqa: PTH118, PTH121
         except (OSError, ValueError):
             return False
     return sys.platform in {"darwin", "win32"}

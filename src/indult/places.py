@@ -6,8 +6,9 @@ Paths are texts, since whoever judges an action has no time to import `pathlib`.
 from __future__ import annotations
 
 import os
-from hashlib import sha256
 from typing import Final
+
+from indult.hashing import sha256
 
 __all__ = ["POLICY", "config_folder", "data_folder", "default_ledger", "repository", "repository_ledger"]
 

@@ -11,7 +11,7 @@ from indult.gate import Gate
 from indult.ledger.opening import open_ledger
 from indult.ledger.streams import utc_now
 from indult.places import POLICY, repository_ledger
-from indult.trust import effective_policy
+from indult.trust import effective_policy, seen_policy
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -59,7 +59,8 @@ class Desk:
         """
         ledger = open_ledger(database or repository_ledger(root))
         try:
-            policy = effective_policy(os.path.join(root, POLICY), ledger)  # noqa: PTH118
+            path = os.path.join(root, POLICY)  # noqa: PTH118
+            policy = effective_policy(path, ledger, load=lambda raw: seen_policy(path, raw, ledger))
             return cls(root, policy, ledger, decompose=decomposer(root))
         except BaseException:
             ledger.close()

@@ -9,8 +9,7 @@ changes (`indult.decompose.changes`), and a changed manifest or lock into its en
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from indult.actions import Action
 
@@ -20,8 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["Decompose", "Part", "decompose", "decompose_with"]
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(NamedTuple):
     """One part of an action: the tool that it counts as, and its target on demand.
 
     `target` is a function since an exact name may cost a digest, which most rules never ask for. `origin` is the path

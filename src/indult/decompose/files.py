@@ -7,7 +7,6 @@ from typing import Any, Final
 
 from indult.actions import Action
 from indult.decompose import Part
-from indult.decompose.manifests import comparer
 from indult.decompose.paths import Places
 
 __all__ = ["file_parts"]
@@ -126,6 +125,8 @@ class _Files:
             yield from self._compared(part, content)
 
     def _compared(self, part: Part, content: _Content) -> Iterator[Part]:
+        from indult.decompose.manifests import comparer
+
         name = part.origin
         compare = comparer(name) if name and not self._places.is_absolute(name) else None
         if compare is None:

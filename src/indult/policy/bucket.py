@@ -67,7 +67,7 @@ class Bucket:
     def __init__(self, policy: Policy, rules: tuple[Rule, ...]) -> None:
         self._policy = policy
         self.rulings = Recent(_SIZE)
-        self._conditions: dict[str, Checked | None] = {rule.id: policy.conditions[rule.id] for rule in rules}
+        self._conditions: dict[str, Checked | None] = {rule.id: policy.condition(rule) for rule in rules}
         deny, ask, allow = (
             tuple(rule for rule in rules if rule.enforced and rule.effect == effect)
             for effect in ("deny", "ask", "allow")

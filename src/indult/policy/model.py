@@ -246,6 +246,17 @@ class Policy:
         value: dict[str, Checked | None] = self._cached("conditions", self._check)
         return value
 
+    def condition(self, rule: Rule) -> Checked | None:
+        """Return the checked condition of one rule, whatever the others are like.
+
+        Raises:
+            ConditionError: It does not parse or does not fit the context.
+        """
+        known: dict[str, Checked | None] | None = self._cache.get("conditions")
+        if known is not None:
+            return known[rule.id]
+        return None if rule.when is None else check(rule.when, self.env)
+
     def remember(self, env: Env, conditions: dict[str, Checked | None]) -> Self:
         """Take over the environment and the conditions that a loader has checked already, and return the policy."""
         self._cache.update(env=env, conditions=conditions)

@@ -6,9 +6,10 @@ The same text always gives the same tree, so whoever calls this stays a pure fun
 from __future__ import annotations
 
 import json
-import subprocess
-from functools import lru_cache
+import sys
 from typing import Any, Final
+
+from indult import spawn
 
 __all__ = ["MAX_BYTES", "MAX_SECONDS", "Unparsable", "parse"]
 
@@ -33,22 +34,15 @@ def parse(text: str) -> dict[str, Any]:
     """
     _check(text)
     try:
-        ran = subprocess.run(
-            [program(), "-ln", "bash", "-tojson"],
-            input=text.encode(),
-            capture_output=True,
-            timeout=MAX_SECONDS,
-            check=False,
-            env={},
-        )
-    except subprocess.TimeoutExpired:
+        code, out = _ran(text.encode())
+    except spawn.TimedOut:
         raise Unparsable(f"reading it takes over {MAX_SECONDS:g} s") from None
     except OSError as exc:
         raise Unparsable(f"the parser cannot be run: {exc.strerror}") from None
-    if ran.returncode:
+    if code:
         raise Unparsable("it is not valid bash")
     try:
-        tree: dict[str, Any] = json.loads(ran.stdout)
+        tree: dict[str, Any] = json.loads(out)
     except (ValueError, RecursionError):
         raise Unparsable("it is nested too deeply") from None
     return tree
@@ -67,7 +61,15 @@ def _check(text: str) -> None:
         raise Unparsable(f"it holds the control character U+{ord(bad):04X}")
 
 
-@lru_cache(maxsize=1)
+def _ran(text: bytes) -> tuple[int, bytes]:
+    """Run the parser that was installed with this package, at the usual place, or else the one that is found."""
+    words = ["shfmt", "-ln", "bash", "-tojson"]
+    try:
+        return spawn.run(f"{sys.prefix}/bin/shfmt", words, text, seconds=MAX_SECONDS)
+    except FileNotFoundError:
+        return spawn.run(program(), words, text, seconds=MAX_SECONDS)
+
+
 def program() -> str:
     """Return the path of the parser that was installed with this package, or else of the one that is found.
 
