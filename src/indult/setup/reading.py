@@ -23,7 +23,7 @@ _ITEM: Final = re.compile(r"\s*(?:[-*+]|\d+[.)])\s+|\s*#+\s+|\s*>\s?|\s*\|")
 _SPAN: Final = re.compile(r"(`+)(.+?)(?<!`)\1(?!`)", re.DOTALL)
 _MARK: Final = "\x00"
 _CLAUSE: Final = re.compile(
-    r"(?<=[.!?:])\s+|;\s+|\s+(?:but|whereas|while)\s+|,\s+(?:and|or)\s+(?=(?:never|do not|don't|you may)\b)",
+    r"(?<=[.!?:])\s+|;\s+|\s+(?:but|whereas|while)\s+|,\s+(?:and\s+|or\s+)?(?=(?:never|do not|don't|you may)\b)",
     re.IGNORECASE,
 )
 
@@ -59,7 +59,13 @@ _ORDER: Final = re.compile(
     re.IGNORECASE,
 )
 
-_PATH: Final = re.compile(r"[\w.@+*-]*(?:[/.][\w.@+*-]+)+/?|[\w.@+-]+/(?:\*\*)?")
+_PATH: Final = re.compile(r"[\w.+*][\w.@+*-]*(?:/[\w.@+*-]+)*/?")
+_ENDS: Final = re.compile(
+    r"(?:.*/)?(?:\.[\w.-]*[a-z][\w.-]*|.+\.(?:bash|c|cc|cfg|conf|cpp|cs|css|csv|env|go|h|hpp|html|ini|ipynb|java|jsx?|json|kt|less|lock"
+    r"|lua|md|mdx|mjs|cjs|php|proto|py|pyi|rb|rs|rst|scss|sh|snap|sql|svelte|swift|tf|toml|tsx?|txt|vue|xml|ya?ml|zig))",
+    re.IGNORECASE,
+)
+"""Names of files as people write them: with a known ending, or beginning with a dot. `state.value` is none."""
 _FILE: Final = frozenset({"Makefile", "Dockerfile", "LICENSE", "README", "CODEOWNERS", "Gemfile", "Justfile"})
 _PROGRAM: Final = re.compile(r"[a-z0-9_./-]*[a-z][a-z0-9_./-]*", re.ASCII)
 _PROGRAMS: Final = frozenset(
@@ -222,7 +228,9 @@ def _does(verb: str, target: str) -> Does | None:
 
 
 def _is_path(target: str) -> bool:
-    return target in _FILE or (_PATH.fullmatch(target) is not None and not _VERSION.fullmatch(target))
+    return target in _FILE or (
+        _PATH.fullmatch(target) is not None and ("/" in target or _ENDS.fullmatch(target) is not None)
+    )
 
 
 def _is_command(target: str, *, sure: bool) -> bool:
