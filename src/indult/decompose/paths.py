@@ -106,6 +106,10 @@ class Places:
                 return path[len(root.rstrip("/")) + 1 :]
         return path
 
+    def followed(self, base: str, text: str) -> str:
+        """Return where the system gets to from a base, link by link."""
+        return self._real(self.real(base), text) or self.join(base, text)
+
     def real(self, path: str) -> str:
         """Return where a folder really lies, or as it reads where its links lead in a circle."""
         return self._real(path) or path

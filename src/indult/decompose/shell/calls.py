@@ -224,21 +224,20 @@ class Calls:
 
     def _moved(self, name: str, words: list[Word], state: State) -> Ends:
         """Return the state behind a change of the folder, which may fail."""
-        places, physical = self._walk.places, False
-        while words and words[0].text is not None and words[0].text.startswith("-") and len(words[0].text) > 1:
-            if words[0].text == "--":
-                words = words[1:]
+        places = self._walk.places
+        while words and (words[0].text or "")[:1] == "-" and words[0].text != "-":
+            ended, words = words[0].text == "--", words[1:]
+            if ended:
                 break
-            physical = physical or "P" in (words[0].text or "")
-            words = words[1:]
         if not words and name == "cd" and places.home is not None:
             words = [Word(places.home)]
         text = words[0].text if len(words) == 1 else None
         if text is None or text == "-" or (name == "popd") or (name == "pushd" and text[:1] in "+-"):
             return Ends(State((), state.functions, lost=True), state)
-        bases = tuple(dict.fromkeys(places.join(base, text) for base in state.bases or ("/",)))
-        if physical:
-            bases = tuple(dict.fromkeys((*bases, *map(places.real, bases))))
+        # By its links or as it reads: an option of the shell or of `cd` decides.
+        starts = state.bases or ("/",)
+        found = [(places.join(base, text), places.followed(base, text)) for base in starts]
+        bases = tuple(dict.fromkeys(path for paths in found for path in paths))
         absolute = places.is_absolute(text)
         if not absolute and not state.bases:
             bases = ()

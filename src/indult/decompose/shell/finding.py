@@ -16,7 +16,13 @@ _RUNS: Final = {
 _ENDS: Final = {"find": frozenset({";", "+"}), "fd": frozenset({";"})}
 _HOLES: Final = {"find": ("{}",), "fd": ("{}", "{/}", "{//}", "{.}", "{/.}")}
 _BESIDE: Final = frozenset({"-execdir", "-okdir"})
-_LOGIC: Final = frozenset({"-o", "-or", "!", "-not", "(", ")", ",", "-files0-from"})
+_NEGATED: Final = frozenset({"!", "-not"})
+_NAMED: Final = frozenset({"-name", "-iname"})
+_CHOSEN: Final = frozenset(
+    {"-name", "-iname", "-path", "-ipath", "-wholename", "-iwholename", "-regex", "-iregex", "-lname", "-ilname",
+     "-inum", "-samefile"}
+)  # fmt: skip
+"""Tests that pick files out by what they are called."""
 _UNKNOWN: Final = Word(None, None, whole=False)
 
 
@@ -61,7 +67,10 @@ def _fill(program: str, words: list[Word], found: Word) -> list[Word]:
 
 
 def _found(words: list[Word]) -> Word:
-    """Return a glob for all that a search may find, nothing known where it may be anything."""
+    """Return a glob for all that a search may find, nothing known where it may be anything.
+
+    It is `START/**` where nothing is picked out by name, `START/**/NAME` where one name is, else `START/**/*`.
+    """
     starts: list[str] = []
     at = 1
     while at < len(words) and (words[at].text or "") in {"-L", "-H", "-P"}:
@@ -74,12 +83,24 @@ def _found(words: list[Word]) -> Word:
             break
         starts.append(text)
         at += 1
-    tests = [word.text for word in words[at:]]
-    if len(starts) > 1 or "-files0-from" in tests:
+    if len(starts) > 1 or any(word.text == "-files0-from" for word in words):
         return _UNKNOWN
     start = starts[0].rstrip("/") if starts else "."
-    names = [after for test, after in pairwise(tests) if test == "-name"]
-    name = names[0] if len(names) == 1 and _LOGIC.isdisjoint(tests) else None
-    if not name or set(name) & set("[\\/"):
+    followed = any(word.text in {"-L", "-follow"} for word in words)
+    names = [("-regex", "")] if followed else _chosen([word.text for word in words[at:]])
+    if not names:
         return Word(None, f"{start}/**")
-    return Word(None, f"{start}/**/{name}")
+    test, name = names[0]
+    if len(names) > 1 or test not in _NAMED or not name or set(name) & set("[\\/"):
+        return Word(None, f"{start}/**/*")
+    return Word(None, f"{start}/**/{name if test == '-name' else name.lower()}")
+
+
+def _chosen(tests: list[str | None]) -> list[tuple[str, str | None]]:
+    """Return the tests that pick files out by a name, without those that only leave files out."""
+    found: list[tuple[str, str | None]] = []
+    for at, (test, value) in enumerate(pairwise(tests)):
+        left_out = (at > 0 and tests[at - 1] in _NEGATED) or tests[at + 2 : at + 3] == ["-prune"]
+        if test in _CHOSEN and not left_out:
+            found.append((test, value))
+    return found

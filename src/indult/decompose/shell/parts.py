@@ -10,7 +10,7 @@ from indult.decompose import Part
 from indult.decompose.paths import HERE, Places
 from indult.decompose.shell.forms import other_names
 from indult.decompose.shell.hazards import hazard
-from indult.decompose.shell.programs import opens_nothing, plain, scripts
+from indult.decompose.shell.programs import READ, lists, opens_nothing, plain, scripts, searched
 from indult.decompose.shell.programs import operands as touched
 from indult.decompose.shell.state import State
 from indult.decompose.shell.words import Word
@@ -100,7 +100,7 @@ class Parts:
             self._add(f"{kind}:**", maybe=also, asks="" if free else "which file is written is not known", free=free)
             return
         asks = "it opens a connection" if text.startswith(_NETWORK) else ""
-        for base in state.bases:
+        for base in self._bases(state, text):
             names = self._places.names(base, text)
             if names is None:
                 self._add(f"{kind}:**", maybe=(f"{kind}:**",), asks="links lead in a circle", free=free)
@@ -116,6 +116,10 @@ class Parts:
         self._seen.add(key)
         self.found.append(Part(self._tool, lambda: target, also=others, maybe=tuple(maybe), asks=asks, free=free))
 
+    def _bases(self, state: State, text: str) -> tuple[str, ...]:
+        """Return the folders that a path may start from; an absolute one starts from the root wherever one is."""
+        return ("/",) if self._places.is_absolute(text) else state.bases
+
     def _folder(self, state: State) -> str | None:
         return state.bases[0] if len(state.bases) == 1 and not state.lost else None
 
@@ -123,7 +127,7 @@ class Parts:
         """Return the files of the tree that a command executes, with their digests."""
         files: dict[str, str | None] = {}
         for text in scripts(argv):
-            for base in state.bases:
+            for base in self._bases(state, text):
                 for name in self._places.names(base, text) or ():
                     also.append(f"exec:{name}")
                     also.extend(f"exec:{one}" for one in self._places.folded([name]))
@@ -136,10 +140,15 @@ class Parts:
     def _operands(self, name: str, words: list[Word], state: State, also: list[str], maybe: dict[str, None]) -> None:
         """Add the names of the files that the words behind a program may be."""
         bases = self._moved(words, state)
+        guess = not (opens_nothing(name) or lists(name, words))
         for word, kinds, below in touched(name, words):
             if word.text is not None:
                 for text in _candidates(word.text):
                     self._named(text, kinds, bases, also, maybe, below=below and text == word.text)
+            elif not guess:
+                continue
+            elif word.glob is not None and "**" in word.glob and kinds == READ:
+                self._searched(word.glob, bases, also, maybe)
             elif word.glob is not None:
                 for text in _candidates(word.glob):
                     for glob in self._globs(text, bases):
@@ -148,8 +157,32 @@ class Parts:
                             for kind in kinds
                             for one in (glob, *([f"{glob}/**"] if below else []))
                         )
-            elif not opens_nothing(name):
+            else:
                 maybe.update((f"{kind}:**", None) for kind in kinds)
+
+        for word in searched(name, words):
+            if word.text is not None:
+                self._searched(f"{word.text}/**", bases, also, maybe)
+
+    def _searched(self, glob: str, state: State, also: list[str], maybe: dict[str, None]) -> None:
+        """Add what a search reads: the folder and what lies in it, as far as rules are about all of it or about a name.
+
+        Whoever reads all that is in a folder of the work may find there what a rule is about: that alone asks nothing.
+        But a search that picks out a name does, and one through home or what lies above it.
+        """
+        start, _, name = glob.partition("/**")
+        start, name = start or "/", name.lstrip("/")
+        for text in (start, f"{start}/-"):
+            self._named(text, READ, state, also, maybe, below=False)
+        wide = name == "*" or self._holds_home(start, state)
+        for one in ["**"] if wide else _guesses(name):
+            maybe.update((f"read:{found}", None) for found in self._globs(f"{start.rstrip('/')}/{one}", state))
+
+    def _holds_home(self, start: str, state: State) -> bool:
+        home = self._places.home
+        paths = [self._places.join(base, start) for base in state.bases or ("/",)]
+        paths += [self._places.real(path) for path in paths]
+        return home is not None and any(f"{home}/".startswith(f"{path.rstrip('/')}/") for path in paths)
 
     def _moved(self, words: list[Word], state: State) -> State:
         """Return the state with the folders that a program is told to work in."""
@@ -179,7 +212,7 @@ class Parts:
         if state.lost and not self._places.is_absolute(text):
             glob = "**" if ".." in text else f"**/{text.removeprefix('./')}"
             maybe.update((f"{kind}:{glob}", None) for kind in kinds)
-        for base in state.bases:
+        for base in self._bases(state, text):
             names = self._places.names(base, text)
             if names is None:
                 maybe.update((f"{kind}:**", None) for kind in kinds)
@@ -202,12 +235,20 @@ class Parts:
         absolute = glob.startswith("/")
         if state.lost and not absolute:
             yield f"**/{rest}"
-        for base in state.bases:
+        for base in self._bases(state, glob):
             names = self._places.names(base, ("/" if absolute else "") + head.lstrip("/") or ".")
             for name in names or ("**",):
                 found = rest if name == HERE else f"{name.rstrip('/')}/{rest}"
                 yield found
                 yield from self._places.folded([found])
+
+
+def _guesses(name: str) -> list[str]:
+    """Return the names that a search for a glob is likely about: `*env` is about `.env`, `*.py` about nothing hidden."""
+    if not name or name[0] not in "*?":
+        return [name] if name else []
+    rest = name.replace("*", "").replace("?", "")
+    return [rest, f".{rest.lstrip('.')}"] if rest else []
 
 
 def _candidates(text: str) -> Iterator[str]:

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from indult.decompose.shell.words import Word
 
-__all__ = ["Operand", "opens_nothing", "operands", "plain", "scripts"]
+__all__ = ["READ", "Operand", "lists", "opens_nothing", "operands", "plain", "scripts", "searched"]
 
 READ: Final = ("read",)
 WRITE: Final = ("write",)
@@ -21,6 +21,11 @@ _READERS: Final = frozenset(
         "less",
         "more",
         "wc",
+        "man",
+        "ps",
+        "pgrep",
+        "bc",
+        "cal",
         "ls",
         "dir",
         "stat",
@@ -190,6 +195,36 @@ _GIT_READERS: Final = frozenset(
         "help",
     ]
 )
+_GIT_WRITERS: Final = frozenset(
+    [
+        "checkout",
+        "switch",
+        "restore",
+        "reset",
+        "merge",
+        "pull",
+        "rebase",
+        "cherry-pick",
+        "revert",
+        "stash",
+        "apply",
+        "am",
+        "read-tree",
+        "checkout-index",
+        "clone",
+        "worktree",
+        "submodule",
+        "clean",
+        "sparse-checkout",
+        "bisect",
+        "subtree",
+        "lfs",
+        "mv",
+        "rm",
+    ]
+)
+_UNPACKERS: Final = frozenset({"patch", "unzip", "cpio", "7z", "7za", "unrar", "pax", "ar", "gpatch", "bsdcpio"})
+
 _INTO: Final = frozenset({"cp", "mv", "ln", "install", "scp", "rsync"})
 """Programs that write their last operand, or a file of the same name below it."""
 
@@ -210,16 +245,58 @@ def opens_nothing(name: str) -> bool:
     return name in _SILENT
 
 
+def lists(name: str, words: list[Word]) -> bool:
+    """Tell whether a program shows names and sizes of files alone, and nothing of what is in them."""
+    return name in _LISTERS or (name == "find" and _does(name, words)[0] == READ)
+
+
 def operands(name: str, words: list[Word]) -> Iterator[Operand]:
     """Yield what the words behind a command word may touch."""
     if name in _INTO:
         yield from _into(name, words)
         return
+    if _spreads(name, words):
+        # Which files appear or change stands in an archive, a patch or a commit.
+        yield Operand(Word(None, "**"), ("write", "delete", "link", "mode"))
     kinds, below = _does(name, words)
-    for word in words:
+    for word in _without_program(words) if name in _AWKS else words:
         yield Operand(word, kinds, below)
     if name == "find" and "delete" in kinds and not (words and plain(words[0])):
         yield Operand(Word("."), kinds, below)
+
+
+def searched(name: str, words: list[Word]) -> list[Word]:
+    """Return the folders that a program reads with all that is in them."""
+    if name not in _SEARCHERS and not (name in _GREPS and _has(words, "rR", "--recursive")):
+        return []
+    named = [word for word in words if plain(word)]
+    pattern = not any((word.text or "").startswith(("-e", "-f", "--regexp", "--file")) for word in words)
+    return named[1:] if pattern else named
+
+
+def _without_program(words: list[Word]) -> list[Word]:
+    """Return the words of awk without its options and its program; hazards see to what those do."""
+    at = 0
+    while at < len(words) and (words[at].text or "").startswith("-"):
+        at += 2 if words[at].text in {"-F", "-v"} else 1
+    return words[at + 1 :]
+
+
+def _spreads(name: str, words: list[Word]) -> bool:
+    """Tell whether a program writes files that its words do not name."""
+    if name in _UNPACKERS:
+        return True
+    texts = [word.text for word in words]
+    if name in {"tar", "bsdtar"}:
+        first = texts[0] if texts else ""
+        return _has(words, "x", "--extract") or _has(words, "", "--get") or (bool(first) and "x" in (first or ""))
+    if name != "git":
+        return False
+    named = [word.text for word in words if plain(word)]
+    if not named or named[0] not in _GIT_WRITERS:
+        return False
+    branches = named[0] in {"checkout", "switch"} and len(named) == 2 and {"-b", "-c"} & set(texts)
+    return not branches
 
 
 def plain(word: Word) -> bool:
@@ -249,8 +326,21 @@ def _does(name: str, words: list[Word]) -> tuple[tuple[str, ...], bool]:
         return (READ if word in _GIT_READERS else UNKNOWN), False
     if name in _WHOLE:
         return UNKNOWN, True
+    if name == "uniq":
+        # Its second operand is written.
+        return (READ if sum(map(plain, words)) < 2 and all(word.text for word in words) else UNKNOWN), False
+    if name in _AWKS:
+        return READ, False
     return (READ if name in _READERS or name in _SILENT else UNKNOWN), False
 
+
+_LISTERS: Final = frozenset(
+    {"ls", "dir", "tree", "du", "df", "stat", "readlink", "realpath", "test", "[", "cd", "pushd", "namei"}
+)
+
+_AWKS: Final = frozenset({"awk", "gawk", "mawk", "nawk"})
+_GREPS: Final = frozenset({"grep", "egrep", "fgrep", "zgrep"})
+_SEARCHERS: Final = frozenset({"rg", "ag", "ack"})
 
 _FINDS: Final = frozenset({"-delete", "-fprint", "-fprint0", "-fprintf", "-fls"})
 

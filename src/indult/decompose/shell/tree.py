@@ -90,6 +90,9 @@ _SHAPES: Final[dict[str, dict[str, tuple[str, ...]]]] = {
 }  # fmt: skip
 """Type of a node -> its fields -> what may stand there, one or several."""
 
+_BODIES: Final = frozenset(
+    {"Block", "Subshell", "IfClause", "WhileClause", "ForClause", "CaseClause", "ArithmCmd", "TestClause"}
+)
 _SIMPLE: Final[dict[str, type]] = {"str": str, "bool": bool}
 
 _HIDDEN: Final = re.compile(r"(?<!\\)(?:\\\\)*(?:\$[({\[]|`)")
@@ -103,14 +106,18 @@ def check(tree: dict[str, Any], text: str) -> None:
         Unparsable: Something is unknown, nested too deeply, or known to be read in another way by bash.
     """
     source = text.encode()
-    todo: list[tuple[Any, tuple[str, ...], int, bool]] = [(tree, ("File",), 0, False)]
+    todo: list[tuple[Any, tuple[str, ...], int, bool, bool]] = [(tree, ("File",), 0, False, False)]
     while todo:
-        node, allowed, depth, quoted = todo.pop()
+        node, allowed, depth, quoted, tested = todo.pop()
         if depth > _MAX_DEPTH:
             raise Unparsable("it is nested too deeply")
         kind = _kind(node, allowed)
         if not quoted:
             _guard(kind, node, source)
+        if kind == "ExtGlob" and not tested:
+            # Elsewhere, bash takes such a pattern only after an option was set on a line before.
+            raise Unparsable("it holds an extended pattern")
+        tested = (tested and kind != "Stmt") or kind == "TestClause"
         for name, value in node.items():
             if name == "Type" or _is_place(value):
                 continue
@@ -125,7 +132,9 @@ def check(tree: dict[str, Any], text: str) -> None:
             # A long list of commands leans to the left and is no deeper for it.
             below = depth - 1 if (kind, name) == ("BinaryCmd", "X") else depth + 1
             text_only = quoted or (name == "Hdoc" and is_quoted(node["Word"]))
-            todo.extend((item, fits, below, text_only) for item in items)
+            if not text_only and (kind == "DblQuoted" or name == "Hdoc"):
+                _guard_quoted(items)
+            todo.extend((item, fits, below, text_only, tested) for item in items)
 
 
 def is_quoted(word: dict[str, Any]) -> bool:
@@ -145,9 +154,13 @@ def _kind(node: Any, allowed: tuple[str, ...]) -> str:
 
 def _guard(kind: str, node: dict[str, Any], source: bytes) -> None:
     """Refuse what the parser takes for text although bash may run it."""
-    if kind == "Comment" and node.get("Text", "").endswith("\\"):
-        # Whether the comment goes on in the next line depends on the parser; in bash it never does.
+    if kind == "Comment" and (node.get("Text", "").endswith("\\") or "\n" in node.get("Text", "")):
+        # The parser lets the comment go on in the next line, bash never does.
         raise Unparsable("a comment ends in a backslash")
+    if kind == "CallExpr" and not node.get("Assigns") and _is_word(node.get("Args"), "in"):
+        raise Unparsable("`in` stands where a command does")
+    if kind == "FuncDecl" and (node["Body"].get("Cmd") or {}).get("Type") not in _BODIES:
+        raise Unparsable("the body of a function is no compound command")
     if kind == "CmdSubst" and node.get("Backquotes") and b"\\" in _source(node, source):
         raise Unparsable("a backslash between backquotes can be read in two ways")
     if kind == "Lit" and _HIDDEN.search(node.get("Value", "")):
@@ -159,6 +172,25 @@ def _guard(kind: str, node: dict[str, Any], source: bytes) -> None:
         words = [node.get("Exp", {}).get("Word"), replaced.get("Orig"), replaced.get("With")]
         if any(_holds_process(word) for word in words if word):
             raise Unparsable("a parameter expansion holds a process substitution")
+
+
+def _is_word(words: list[dict[str, Any]] | None, text: str) -> bool:
+    """Tell whether the first of some words is this one, without quotes."""
+    return bool(words) and [part.get("Value") for part in (words or [{}])[0].get("Parts", ())] == [text]
+
+
+def _guard_quoted(pieces: list[Any]) -> None:
+    """Refuse single quotes in a parameter expansion within double quotes: to bash they are text, to the parser quotes."""
+    todo = [(piece, False) for piece in pieces]
+    while todo:
+        node, expansion = todo.pop()
+        kind = node.get("Type") if isinstance(node, dict) else None
+        if kind in {"CmdSubst", "ProcSubst"}:
+            continue
+        if kind == "SglQuoted" and expansion:
+            raise Unparsable("a parameter expansion within double quotes holds single quotes")
+        below = node.values() if isinstance(node, dict) else node
+        todo.extend((one, expansion or kind == "ParamExp") for one in below if isinstance(one, dict | list))
 
 
 def _source(node: dict[str, Any], source: bytes) -> bytes:

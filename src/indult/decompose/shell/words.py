@@ -76,8 +76,11 @@ def marks(parts: Iterable[dict[str, Any]], value: Value, *, quoted: bool = False
             row.append(("", NUMBER))
         elif kind == "ExtGlob":
             row.append(("", SPLIT))
+        elif kind == "ProcSubst":
+            # The name of a pipe stands there.
+            row += [(char, BARE) for char in "/dev/fd/*"]
         else:
-            row.append(("", ANY if quoted or kind == "ProcSubst" else SPLIT))
+            row.append(("", ANY if quoted else SPLIT))
     return row
 
 

@@ -14,7 +14,7 @@ SHELLS: Final = frozenset({"bash", "sh", "dash", "zsh", "ksh"})
 """Shells whose `-c` text is read as a part of the line."""
 
 _SYSTEM: Final = re.compile(r"(?:/usr)?/bin/([a-z]+)\Z")
-_ASSIGNED: Final = re.compile(r"([^=]+)=(.*)\Z", re.DOTALL)
+_ASSIGNED: Final = re.compile(r"([^=]*)=(.*)\Z", re.DOTALL)
 
 
 class Opaque(Exception):
@@ -106,6 +106,8 @@ def unwrap(words: list[Word]) -> Inner | None:
             # What is not known may be several words, and one of them the command.
             raise Opaque(f"a word before the command of `{name}` is not known")
     at += options.before
+    if at >= len(words) and name == "xargs":
+        words.append(Word("echo"))
     if at >= len(words):
         return None
     inner.own, inner.words = words[:at], words[at:]
