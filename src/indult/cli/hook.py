@@ -128,11 +128,9 @@ class _Mouth:
         """Write an answer and return the exit code."""
         self._mine.acquire()
         self._done.release()
-        try:
-            sys.stdout.write(wire.stdout)
-            sys.stdout.flush()
-        except (OSError, ValueError) as exc:
-            wire = self._words.failure(f"the answer cannot be written: {exc}", self.event)
+        trouble = _written(wire.stdout)
+        if trouble is not None:
+            wire = self._words.failure(f"the answer cannot be written: {trouble}", self.event)
         if wire.stderr:
             sys.stderr.write(_shown(wire))
             sys.stderr.flush()
@@ -148,6 +146,18 @@ class _Mouth:
         os.write(1, wire.stdout.encode())
         os.write(2, _shown(wire).encode())
         os._exit(wire.exit_code)
+
+
+def _written(text: str) -> str | None:
+    """Write to standard output, and return what was in the way of it."""
+    if sys.__stdout__ is None:
+        return "standard output is closed"
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except (OSError, ValueError) as exc:
+        return str(exc)
+    return None
 
 
 def _why(exc: BaseException) -> str:
