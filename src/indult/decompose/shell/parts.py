@@ -24,6 +24,10 @@ _MOST_TAILS: Final = 40
 _FOLDERS: Final = ("-C", "--directory", "--cwd", "--prefix", "--git-dir", "--work-tree", "--target-directory")
 
 
+_PATTERNS: Final = ("--include=", "--exclude=", "--exclude-dir=", "--glob=")
+"""Options of searches whose value is no file but a pattern of names."""
+
+
 class Parts:
     """The parts of one text, in the order in which they were found."""
 
@@ -149,6 +153,9 @@ class Parts:
                 continue
             elif word.glob is not None and "**" in word.glob and kinds == READ:
                 self._searched(word.glob, bases, also, maybe)
+            elif word.glob is not None and word.glob.startswith(_PATTERNS):
+                for text in _guesses(word.glob.partition("=")[2]):
+                    maybe.update((f"read:{one}", None) for one in self._globs(text, bases))
             elif word.glob is not None:
                 for text in _candidates(word.glob):
                     for glob in self._globs(text, bases):

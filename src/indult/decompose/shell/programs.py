@@ -258,6 +258,13 @@ def operands(name: str, words: list[Word]) -> Iterator[Operand]:
     if _spreads(name, words):
         # Which files appear or change stands in an archive, a patch or a commit.
         yield Operand(Word(None, "**"), ("write", "delete", "link", "mode"))
+    if name == "tar" and (packed := _packed(words)) is not None:
+        yield from packed
+        return
+    if name in {"split", "xxd"} and all(word.text is not None for word in words):
+        named = [word for word in words if plain(word)]
+        yield from (Operand(word, WRITE if len(named) > 1 and word is named[-1] else READ) for word in words)
+        return
     kinds, below = _does(name, words)
     for word in _without_program(words) if name in _AWKS else words:
         yield Operand(word, kinds, below)
@@ -267,11 +274,50 @@ def operands(name: str, words: list[Word]) -> Iterator[Operand]:
 
 def searched(name: str, words: list[Word]) -> list[Word]:
     """Return the folders that a program reads with all that is in them."""
+    if name == "tar":
+        return [one.word for one in _packed(words) or () if one.kinds == READ and plain(one.word)]
     if name not in _SEARCHERS and not (name in _GREPS and _has(words, "rR", "--recursive")):
         return []
     named = [word for word in words if plain(word)]
     pattern = not any((word.text or "").startswith(("-e", "-f", "--regexp", "--file")) for word in words)
     return named[1:] if pattern else named
+
+
+def _packed(words: list[Word]) -> list[Operand] | None:
+    """Return what tar touches where it only makes or lists an archive, none where it does or may do anything else."""
+    texts = [word.text for word in words]
+    mode, out, at = "", [], 0
+    while at < len(words):
+        text = texts[at]
+        if text is None and words[at].glob is None:
+            return None
+        at += 1
+        if text is None or (not text.startswith("-") and at > 1):
+            out.append(Operand(words[at - 1], READ))
+        elif text.startswith("--"):
+            option, _, value = text[2:].partition("=")
+            if option not in _PACKS:
+                return None
+            mode += {"create": "c", "list": "t"}.get(option, "")
+            if option == "file":
+                out.append(Operand(Word(value), UNKNOWN))
+        else:
+            letters = text.lstrip("-")
+            if set(letters) - set("cztvfjJahpC") or ("f" in letters[:-1]) or ("C" in letters[:-1]):
+                return None
+            mode += "".join(letter for letter in letters if letter in "ct")
+            if letters[-1:] in {"f", "C"} and at < len(words):
+                out.append(Operand(words[at], UNKNOWN if letters[-1] == "f" else READ))
+                at += 1
+    if mode not in {"c", "t"}:
+        return None
+    return [one._replace(kinds=READ) if mode == "t" else one for one in out]
+
+
+_PACKS: Final = frozenset(
+    "create list file gzip bzip2 xz verbose exclude exclude-vcs transform newer-mtime directory one-file-system".split()
+)
+"""Long options of tar with which it does no more than make or list an archive."""
 
 
 def _without_program(words: list[Word]) -> list[Word]:

@@ -10,26 +10,66 @@ __all__ = ["awk_runs", "sed_runs"]
 _PLAIN: Final = frozenset("{}=dDgGhHlnNpPqQxzF")
 _ADDRESS: Final = re.compile(r"\s*(?:\d+(?:~\d+)?|\$|[+~]\d+)[IM]*")
 
-# A regular expression stands where no value could end; strings and expressions hide each other's marks.
-_TEXTS: Final = re.compile(
-    r'"(?:\\.|[^"\\\n])*"'
-    r"|(?:\A|(?<=[~(,{};!&|\n]))\s*/(?:\\.|\[\^?\]?[^\]\n]*\]|[^/\\\n\[])+/",
-    re.DOTALL,
-)
+_STRING: Final = re.compile(r'"(?:\\.|[^"\\\n])*"', re.DOTALL)
+_REGEX: Final = re.compile(r"/(?:\\.|[^/\\\n\[]|\[\^?\]?[^\]/\n]*\])+/", re.DOTALL)
+_WORD: Final = re.compile(r"[A-Za-z_]\w*|[0-9.][\w.]*")
+_TESTS: Final = frozenset({"if", "while", "for"})
+_KEYWORDS: Final = _TESTS | frozenset({"print", "printf", "return", "else", "do", "in", "case", "exit", "delete", "BEGIN", "END"})
 _PRINTS: Final = re.compile(r"\bprintf?\b[^;}\n]*>")
 
 
 def awk_runs(program: str) -> str:
     """Return why a program of awk may run another one or write a file, empty where it does neither."""
-    bare = _TEXTS.sub(" 0 ", program).replace("||", " ")
-    if any(mark in bare for mark in '"#\\') or ("/" in bare and '"' in program):
+    bare = _without_texts(program)
+    if bare is None or any(mark in bare for mark in '"#\\'):
         return "the program of `awk` cannot be read"
+    bare = bare.replace("||", " ")
     for word in ("system", "getline", "@", "|", "close", "popen"):
         if word in bare:
             return f"the program of `awk` holds `{word}`, which can run code"
     if _PRINTS.search(bare) or ">>" in bare:
         return "the program of `awk` may write a file"
     return ""
+
+
+def _without_texts(program: str) -> str | None:
+    """Return a program without its strings and regular expressions, none where it cannot be told where those end.
+
+    A slash divides behind what has a value, and begins a regular expression anywhere else; `length` may have one or not.
+    """
+    out: list[str] = []
+    opened: list[bool] = []
+    at, valued, word = 0, False, ""
+    while at < len(program):
+        char = program[at]
+        if char == "/" and word == "length":
+            return None
+        if char == '"' or (char == "/" and not valued):
+            found = (_STRING if char == '"' else _REGEX).match(program, at)
+            if found is None:
+                return None
+            out.append(" 0 ")
+            at, valued, word = found.end(), True, ""
+            continue
+        found = _WORD.match(program, at)
+        if found:
+            word = found[0]
+            at, valued = found.end(), word not in _KEYWORDS
+            out.append(word)
+            continue
+        if char == "(":
+            opened.append(word in _TESTS)
+        if char == ")":
+            valued = not (opened.pop() if opened else False)
+        elif char == "]":
+            valued = True
+        elif char not in " \t" and program[at : at + 2] not in {"++", "--"} and program[at - 1 : at + 1] not in {"++", "--"}:
+            valued = False
+        if char not in " \t":
+            word = ""
+        out.append(char)
+        at += 1
+    return "".join(out)
 
 
 class _Unread(Exception):

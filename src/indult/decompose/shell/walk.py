@@ -221,6 +221,7 @@ class Walk:
     def call_function(self, name: str, state: State) -> Ends:
         """Walk the body of a function where it is called."""
         if name in self._running or len(self._running) > 20:
+            self.parts.reason("a function calls itself")
             return both(state._replace(lost=True) if _moves(state.functions[name]) else state)
         self._running.append(name)
         try:

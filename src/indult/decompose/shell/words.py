@@ -78,7 +78,7 @@ def marks(parts: Iterable[dict[str, Any]], value: Value, *, quoted: bool = False
             row.append(("", SPLIT))
         elif kind == "ProcSubst":
             # The name of a pipe stands there.
-            row += [(char, BARE) for char in "/dev/fd/*"]
+            row += [(char, BARE) for char in "/dev/fd/??"]
         else:
             row.append(("", ANY if quoted else SPLIT))
     return row
