@@ -112,6 +112,15 @@ def test_policy_that_denies_nothing(setup: Setup) -> None:
     ] == setup.failures("claude-code")
 
 
+def test_policy_that_only_asks(setup: Setup) -> None:
+    """What an approval could open is no denial, though Codex is told to deny it."""
+    setup.policy("schema: 1\ndefault: ask\nrules: []\n")
+    setup.trust()
+    setup.hooks("codex")
+
+    assert ["not denied, but asks"] * 3 == [text.split(" is ")[1].split(":")[0] for text in setup.failures("codex")]
+
+
 @pytest.mark.parametrize(
     ("old", "new", "text"),
     [

@@ -56,6 +56,7 @@ def test_allows(text: str, expected: dict[str, Any]) -> None:
         "Read(conf[ab])",
         "Edit(src/*.{js,ts})",
         "Read(../x)",
+        "Read(./)",
         "WebFetch(domain:a b)",
         "Skill(x)",
         "Task(Explore)",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import os
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Final
 
 import click
@@ -15,12 +16,12 @@ from indult.cli.plain import DATABASE
 from indult.errors import UsageError
 from indult.ledger import open_ledger
 from indult.places import POLICY, repository
-from indult.policy import Policy, load_policy
+from indult.policy import Policy, loads_policy
 from indult.setup.harnesses import ENTRIES
 from indult.setup.importing import SOURCES
 from indult.setup.install import Plan, journal_place, ledger_of, plan
 from indult.setup.undo import undo
-from indult.setup.writing import Change, Journal, read_journal, write
+from indult.setup.writing import Change, Journal, digest, read_journal, write
 from indult.trust import record_trust, trusted
 
 __all__ = ["command"]
@@ -84,23 +85,18 @@ def _write(journal: Journal, found: Plan, ledger: str) -> None:
 def _trust(journal: Journal, ledger: str) -> Policy | None:
     """Record trust in the policy that a setup wrote; return one that a person has to look at first."""
     path = os.path.join(journal.root, POLICY)  # noqa: PTH118
-    policy = load_policy(path)
+    # Read once: what is trusted is what was compared.
+    content = Path(path).read_bytes()
+    policy = loads_policy(content, source=POLICY)
     with open_ledger(ledger) as opened:
         record = trusted(path, opened)
         if record is not None and record.digest == policy.digest:
             return None
         # A file that stood there before, or that somebody wrote after a person trusted another one, is nobody's wish yet.
-        if record is not None or journal.left(POLICY) != _digest(path):
+        if record is not None or journal.left(POLICY) != digest(content):
             return policy
         record_trust(path, policy, opened, by=os_user())
     return None
-
-
-def _digest(path: str) -> str:
-    from hashlib import sha256
-
-    with open(path, "rb") as file:
-        return "sha256:" + sha256(file.read()).hexdigest()
 
 
 def _tell(found: Plan, ledger: str, waiting: Policy | None, *, as_json: bool) -> None:

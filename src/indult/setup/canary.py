@@ -76,9 +76,10 @@ def harmless() -> Call:
 
 def run_hook(harness: str, command: str, call: Call, *, root: str, environment: Mapping[str, str]) -> Ran:
     """Run a hook's command as the harness does: in a shell, in the repository, with the call on standard input."""
+    given = {"CLAUDE_PROJECT_DIR": root} if harness == "claude-code" else {}
     try:
         done = subprocess.run(
-            ["/bin/sh", "-c", command], cwd=root, env={**os.environ, **environment}, input=_event(harness, call, root),
+            ["/bin/sh", "-c", command], cwd=root, env={**os.environ, **given, **environment}, input=_event(harness, call, root),
             capture_output=True, timeout=_SECONDS, check=False, encoding="utf-8", errors="replace",
         )  # fmt: skip
     except subprocess.TimeoutExpired:

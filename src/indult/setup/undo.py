@@ -7,11 +7,10 @@ from base64 import b64decode
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from hashlib import sha256
 from pathlib import Path
 
 from indult.errors import IndultError
-from indult.setup.writing import Journal, replace_file
+from indult.setup.writing import Journal, digest, replace_file
 
 __all__ = ["Undone", "undo"]
 
@@ -54,7 +53,7 @@ def _file(journal: Journal, path: str, *, dry_run: bool) -> Undone:
     now = None if target.is_symlink() or not target.is_file() else target.read_bytes()
     if now == before and not target.is_symlink():
         return Undone(path=path, done="restored", why="it is as it was before")
-    if now is None or "sha256:" + sha256(now).hexdigest() != entry["after"]:
+    if now is None or digest(now) != entry["after"]:
         return Undone(path=path, done="kept", why="it was changed since; take out by hand what has `indult` in it")
     if before is None:
         if not dry_run:

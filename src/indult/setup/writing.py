@@ -19,7 +19,7 @@ from typing import Any
 from indult.canonical import parse_json
 from indult.errors import ConfigurationError, IndultError
 
-__all__ = ["Change", "Journal", "change_of", "read_journal", "replace_file", "write"]
+__all__ = ["Change", "Journal", "change_of", "digest", "read_journal", "replace_file", "write"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,9 +97,9 @@ def write(journal: Journal, changes: Iterable[Change]) -> None:
     for change in needed:
         first = journal.files.get(change.path)
         # What somebody changed since is theirs, and what undoing has to come back to.
-        ours = first is not None and change.before is not None and _digest(change.before) == first["after"]
+        ours = first is not None and change.before is not None and digest(change.before) == first["after"]
         kept = first if first is not None and ours else _first(root, change)
-        journal.files[change.path] = {**kept, "after": _digest(change.after)}
+        journal.files[change.path] = {**kept, "after": digest(change.after)}
         missing = [folder for folder in Path(change.path).parents if not (root / folder).exists()]
         journal.folders += [str(folder) for folder in reversed(missing) if str(folder) not in journal.folders]
     if needed:
@@ -159,5 +159,6 @@ def _entry(entry: Mapping[str, Any]) -> dict[str, Any]:
     return {"before": before, "mode": mode, "after": after}
 
 
-def _digest(content: bytes) -> str:
+def digest(content: bytes) -> str:
+    """Return the digest of what a file holds, as the journal keeps it."""
     return "sha256:" + sha256(content).hexdigest()
