@@ -91,7 +91,7 @@ def test_undo_what_was_changed(indult: Run, root: Path) -> None:
     ran = indult("init", "--undo")
 
     assert 1 == ran.exit_code
-    assert "kept indult.yaml (it was changed since" in ran.stdout
+    assert "kept indult.yaml (it was changed since)\n" in ran.stdout
     assert "hooks" not in json.loads((root / ".claude" / "settings.json").read_text())
 
 

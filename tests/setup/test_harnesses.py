@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from indult.setup.harnesses import DEADLINE, ENTRIES, command, installed, merged
+from indult.setup.harnesses import DEADLINE, ENTRIES, command, installed, merged, parted
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -52,6 +52,34 @@ def test_own_hooks_stay() -> None:
     assert ["model", "hooks"] == list(found)
     assert {"matcher": "Bash", "hooks": [{"type": "command", "command": "mine"}]} == found["hooks"]["PreToolUse"][0]
     assert "*" == found["hooks"]["PreToolUse"][1]["matcher"]
+
+
+@pytest.mark.parametrize("harness", HARNESSES)
+def test_parted(harness: str) -> None:
+    """The entries of indult can be taken out again, and what others added meanwhile stays."""
+    mine = {"type": "command", "command": "mine", "bash": "mine"}
+    event = ENTRIES[harness].gates[0]
+    text = (
+        json.dumps({"version": 1, "hooks": {event: [{"hooks": [mine]} if harness != "copilot" else mine]}}, indent=2)
+        + "\n"
+    )
+
+    there = merged(harness, text)
+
+    assert text == parted(harness, there)
+    assert {} == installed(harness, parted(harness, there.replace('"version": 1', '"version": 1, "more": [0]')))
+
+
+def test_parted_from_one_entry() -> None:
+    """Of an entry that other hooks share, only the hook of indult goes."""
+    ours = {"type": "command", "command": "/opt/indult hook claude-code"}
+    shared = {
+        "hooks": {"Stop": [{"hooks": [{"type": "command", "command": "a"}, ours, {"type": "command", "command": "b"}]}]}
+    }
+
+    found = json.loads(parted("claude-code", json.dumps(shared)))
+
+    assert ["a", "b"] == [hook["command"] for hook in found["hooks"]["Stop"][0]["hooks"]]
 
 
 def test_shape_for_claude_code() -> None:

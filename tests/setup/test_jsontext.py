@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from indult.errors import ConfigurationError
-from indult.setup.jsontext import append, parse, put
+from indult.setup.jsontext import append, parse, put, take
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=5),
@@ -52,6 +52,37 @@ def test_nothing_is_lost(before: dict[str, object], indent: int | str | None, va
     found = json.loads(append(text, ("h", "S"), value, source="f"))
 
     assert json.dumps(expected) == json.dumps(found)
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "after"),
+    [
+        ('{"a": 1, "b": 2}', ("a",), '{"b": 2}'),
+        ('{"a": 1, "b": 2}', ("b",), '{"a": 1}'),
+        ('{\n "a": 1,\n "b": [1, 2 , 3]\n}', ("b", 1), '{\n "a": 1,\n "b": [1 , 3]\n}'),
+        ('{"a": {"b": [1]}, "c": 2}', ("a", "b", 0), '{"c": 2}'),
+        ('{"a": [{"b": 1}]}', ("a", 0, "b"), "{}"),
+    ],
+)
+def test_take(text: str, path: tuple[str | int, ...], after: str) -> None:
+    """What is taken out goes with its comma, and with what would be left empty around it."""
+    assert after == take(text, path, source="f")
+
+
+@given(
+    before=st.dictionaries(st.text(max_size=3), JSON, max_size=4),
+    indent=st.sampled_from([None, 1, 4, "\t"]),
+    value=JSON,
+)
+def test_there_and_back(before: dict[str, object], indent: int | str | None, value: object) -> None:
+    """What was added can be taken out again, byte for byte where other things stand beside it."""
+    before.pop("h", None)
+    text = json.dumps(before, indent=indent)
+
+    there = append(text, ("h", "S"), value, source="f")
+
+    assert before == json.loads(take(there, ("h", "S", 0), source="f"))
+    assert not before or text == take(there, ("h", "S", 0), source="f")
 
 
 @pytest.mark.parametrize("text", ["[]", "1", "{", '{"a": 1, "a": 2}', "{} // why", '\ufeff{"a": 1}', "[" * 100_000])

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from indult.setup.jsontext import append, parse, put
+from indult.setup.jsontext import append, parse, put, take
 
-__all__ = ["DEADLINE", "ENTRIES", "Entries", "command", "installed", "merged"]
+__all__ = ["DEADLINE", "ENTRIES", "Entries", "command", "installed", "merged", "parted"]
 
 DEADLINE: Final = 30
 """How many seconds a harness waits; indult itself gives up, and blocks, well before."""
@@ -81,6 +81,38 @@ def merged(harness: str, text: str, *, program: str = "indult") -> str:
     return text if text.endswith("\n") else text + "\n"
 
 
+def parted(harness: str, text: str) -> str:
+    """Return the text of a harness's file without the entries of indult; all else stays as it is.
+
+    Raises:
+        ConfigurationError: The file is one that cannot be read.
+    """
+    file = ENTRIES[harness].file
+    while (path := _own(harness, parse(text, source=file).get("hooks"))) is not None:
+        text = take(text, ("hooks", *path), source=file)
+    return text
+
+
+def _own(harness: str, hooks: Any) -> tuple[str | int, ...] | None:
+    """Return where below `hooks` the first entry of indult stands, none where there is none."""
+    ours = _ours(harness)
+    for event, entries in hooks.items() if isinstance(hooks, dict) else ():
+        for at, entry in enumerate(entries if isinstance(entries, list) else ()):
+            inner = entry.get("hooks") if isinstance(entry, dict) else None
+            below = inner if isinstance(inner, list) else []
+            for place, hook in enumerate(below):
+                if isinstance(hook, dict) and ours(command(hook)):
+                    # An entry that has a matcher and no hook would be left over.
+                    return (event, at) if len(below) == 1 else (event, at, "hooks", place)
+            if isinstance(entry, dict) and inner is None and ours(command(entry)):
+                return event, at
+    return None
+
+
+def _ours(harness: str) -> Callable[[str], object]:
+    return re.compile(rf"\bindult['\"]? hook {harness}\b").search
+
+
 def installed(harness: str, text: str) -> dict[str, dict[str, Any]]:
     """Return event -> the hook of indult that a file has for it, with the `matcher` of the entry around it.
 
@@ -88,12 +120,12 @@ def installed(harness: str, text: str) -> dict[str, dict[str, Any]]:
         ConfigurationError: The file is one that cannot be read.
     """
     file = ENTRIES[harness].file
-    ours = re.compile(rf"\bindult['\"]? hook {harness}\b")
+    ours = _ours(harness)
     hooks = parse(text, source=file).get("hooks")
     found: dict[str, dict[str, Any]] = {}
     for event, entries in hooks.items() if isinstance(hooks, dict) else ():
         for hook in _hooks(entries):
-            if ours.search(command(hook)):
+            if ours(command(hook)):
                 found.setdefault(event, hook)
     return found
 

@@ -1,19 +1,28 @@
-"""Adding to a JSON file in its text, so that all else in it stays byte for byte as a person wrote it."""
+"""Adding to a JSON file, and taking out of it, in its text, so that all else in it stays byte for byte as a person wrote it."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
 from indult.errors import ConfigurationError
 
-__all__ = ["append", "parse", "put"]
+__all__ = ["append", "parse", "put", "take"]
 
 _SPACE: Final = re.compile(r"[ \t\r\n]*")
 _INDENT: Final = re.compile(r"^([ \t]+)\S", re.MULTILINE)
 _DECODE: Final = json.JSONDecoder()
+
+
+class _Member(NamedTuple):
+    """A member of an object or array: its name, where it begins (with its key), and its value."""
+
+    name: str | int
+    begin: int
+    start: int
+    end: int
 
 
 class _Span(NamedTuple):
@@ -21,7 +30,7 @@ class _Span(NamedTuple):
 
     start: int
     end: int
-    members: tuple[tuple[str | int, int, int], ...]
+    members: tuple[_Member, ...]
 
 
 def parse(text: str, *, source: str) -> dict[str, Any]:
@@ -68,7 +77,7 @@ def append(text: str, path: Iterable[str], value: Any, *, source: str) -> str:
     steps = list(path)
     span = _span(text, _skip(text, 0))
     for at, step in enumerate(steps):
-        found = next((start for name, start, _ in span.members if name == step), None)
+        found = next((member.start for member in span.members if member.name == step), None)
         if found is None:
             rest = value = [value]
             for name in reversed(steps[at + 1 :]):
@@ -82,18 +91,45 @@ def append(text: str, path: Iterable[str], value: Any, *, source: str) -> str:
     return _inserted(text, span, "", value)
 
 
+def take(text: str, path: Sequence[str | int], *, source: str) -> str:
+    """Return the text without what stands at `path`, and without whatever on the way holds nothing any more.
+
+    Raises:
+        ConfigurationError: As for `parse`.
+    """
+    parse(text, source=source)
+    span = _span(text, _skip(text, 0))
+    for step in path[:-1]:
+        span = _span(text, next(member.start for member in span.members if member.name == step))
+    at = next(at for at, member in enumerate(span.members) if member.name == path[-1])
+    if len(span.members) == 1 and len(path) > 1:
+        return take(text, path[:-1], source=source)
+    return _without(text, span, at)
+
+
+def _without(text: str, span: _Span, at: int) -> str:
+    """Return the text without one member and the comma that parts it from its neighbour."""
+    members = span.members
+    if at:
+        return text[: members[at - 1].end] + text[members[at].end :]
+    if len(members) > 1:
+        return text[: members[0].begin] + text[members[1].begin :]
+    return text[: span.start + 1] + text[span.end - 1 :]
+
+
 def _span(text: str, at: int) -> _Span:
     """Return where the object or array at a place stands."""
     close = "}" if text[at] == "{" else "]"
-    members: list[tuple[str | int, int, int]] = []
+    members: list[_Member] = []
     place = _skip(text, at + 1)
     while text[place] != close:
         name: str | int = len(members)
+        begin = place
         if close == "}":
             name, place = _DECODE.raw_decode(text, place)
             place = _skip(text, _skip(text, place) + 1)
         _, end = _DECODE.raw_decode(text, place)
-        members.append((name, place, end))
+        members.append(_Member(name, begin, place, end))
         place = _skip(text, end)
         place = _skip(text, place + 1) if text[place] == "," else place
     return _Span(at, place + 1, tuple(members))
@@ -105,13 +141,13 @@ def _inserted(text: str, span: _Span, lead: str, value: Any) -> str:
     newline = "\r\n" if "\r\n" in text else "\n"
     if span.members and "\n" not in body:
         new = f", {lead}{json.dumps(value, ensure_ascii=False)}"
-        return text[: span.members[-1][2]] + new + text[span.members[-1][2] :]
+        return text[: span.members[-1].end] + new + text[span.members[-1].end :]
     unit = _unit(text)
     outer = _lead(text, span.start)
     inner = outer + unit
     shown = json.dumps(value, ensure_ascii=False, indent=unit).replace("\n", f"{newline}{inner}")
     if span.members:
-        end = span.members[-1][2]
+        end = span.members[-1].end
         return f"{text[:end]},{newline}{inner}{lead}{shown}{text[end:]}"
     return f"{text[: span.start + 1]}{newline}{inner}{lead}{shown}{newline}{outer}{text[span.end - 1 :]}"
 

@@ -1,4 +1,7 @@
-"""Undoing a setup: each file as it was before, byte for byte, and nothing that somebody changed since."""
+"""Undoing a setup: each file as it was before, byte for byte; of one that somebody changed since, the hooks go.
+
+Hooks that stayed would block every call, since the policy that they require is gone.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from indult.errors import IndultError
+from indult.setup.harnesses import ENTRIES, parted
 from indult.setup.writing import Journal, digest, replace_file
 
 __all__ = ["Undone", "undo"]
@@ -17,7 +21,7 @@ __all__ = ["Undone", "undo"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Undone:
-    """What was done with one thing that the setup had made: `restored`, `removed`, or `kept` and why."""
+    """What was done with one thing that the setup had made: `restored`, `removed`, `cleaned`, or `kept`, and why."""
 
     path: str
     done: str
@@ -54,7 +58,7 @@ def _file(journal: Journal, path: str, *, dry_run: bool) -> Undone:
     if now == before and not target.is_symlink():
         return Undone(path=path, done="restored", why="it is as it was before")
     if now is None or digest(now) != entry["after"]:
-        return Undone(path=path, done="kept", why="it was changed since; take out by hand what has `indult` in it")
+        return _changed(target, path, now, dry_run=dry_run)
     if before is None:
         if not dry_run:
             target.unlink()
@@ -62,6 +66,22 @@ def _file(journal: Journal, path: str, *, dry_run: bool) -> Undone:
     if not dry_run:
         replace_file(target, before, mode=entry["mode"])
     return Undone(path=path, done="restored")
+
+
+def _changed(target: Path, path: str, now: bytes | None, *, dry_run: bool) -> Undone:
+    """Take the hooks out of a file that somebody changed since."""
+    kept = Undone(path=path, done="kept", why="it was changed since")
+    harness = next((name for name, entries in ENTRIES.items() if entries.file == path), None)
+    if harness is None or now is None:
+        return kept
+    try:
+        text = now.decode("utf-8")
+        left = parted(harness, text)
+    except (IndultError, UnicodeDecodeError):
+        return kept
+    if left != text and not dry_run:
+        replace_file(target, left.encode(), mode=target.stat().st_mode & 0o7777)
+    return Undone(path=path, done="cleaned", why="it was changed since, so all but the hooks of indult stays")
 
 
 def _folders(journal: Journal) -> None:
