@@ -18,7 +18,7 @@ HERE: Final = "."
 
 _MOST_LINKS: Final = 40
 _LONGEST: Final = 4096
-_DRIVE: Final = re.compile(r"/([A-Za-z])(?=/|\Z)")
+_DRIVE: Final = re.compile(r"\A/([A-Za-z])(?=/|\Z)")
 
 
 class FileSystem(Protocol):

@@ -105,7 +105,13 @@ def check(tree: dict[str, Any], text: str) -> None:
     Raises:
         Unparsable: Something is unknown, nested too deeply, or known to be read in another way by bash.
     """
-    source = text.encode()
+    try:
+        _check(tree, text.encode())
+    except (AttributeError, KeyError, TypeError):
+        raise Unparsable("the parser gave something unknown") from None
+
+
+def _check(tree: dict[str, Any], source: bytes) -> None:
     todo: list[tuple[Any, tuple[str, ...], int, bool, bool]] = [(tree, ("File",), 0, False, False)]
     while todo:
         node, allowed, depth, quoted, tested = todo.pop()
