@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -138,9 +136,9 @@ def test_what_is_added_to_a_part_only_makes_it_stricter(
     before = judge(policy, plain).verdict
 
     for richer in (
-        replace(plain, also=tuple(also)),
-        replace(plain, maybe=tuple(maybe)),
-        replace(plain, asks=asks),
-        replace(plain, also=tuple(also), maybe=tuple(maybe), asks=asks),
+        plain._replace(also=tuple(also)),
+        plain._replace(maybe=tuple(maybe)),
+        plain._replace(asks=asks),
+        plain._replace(also=tuple(also), maybe=tuple(maybe), asks=asks),
     ):
         assert ORDER.index(judge(policy, richer).verdict) >= ORDER.index(before)
