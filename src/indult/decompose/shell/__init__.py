@@ -48,4 +48,4 @@ def shell_parts(text: str, *, tool: str, cwd: str, places: Places) -> tuple[Part
     if all(part.free for part in parts.found):
         # Nothing runs that a rule could be about: then the line as a whole needs one.
         parts.nothing(text)
-    return tuple(parts.found)
+    return parts.done()

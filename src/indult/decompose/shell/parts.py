@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, Final
 
 from indult.canonical import canonical
@@ -10,7 +11,7 @@ from indult.decompose import Part
 from indult.decompose.paths import HERE, Places
 from indult.decompose.shell.forms import other_names
 from indult.decompose.shell.hazards import hazard
-from indult.decompose.shell.programs import READ, lists, opens_nothing, plain, scripts, searched
+from indult.decompose.shell.programs import READ, lists, opens_nothing, plain, scripts, searched, writes
 from indult.decompose.shell.programs import operands as touched
 from indult.decompose.shell.state import State
 from indult.decompose.shell.words import Word
@@ -36,6 +37,8 @@ class Parts:
         self._tool = tool
         self._places = places
         self._seen: set[tuple[object, ...]] = set()
+        self._runs: list[tuple[int, frozenset[str]]] = []
+        self._written: set[str] = set()
 
     def command(
         self,
@@ -69,7 +72,20 @@ class Parts:
             self._operands(name, argv[1:] if operands is None else operands, state, also, maybe)
         for at in range(1, min(len(argv), _MOST_TAILS) if tails else 1):
             also.extend(other_names(argv[at:], folds=self._places.fs.folds))
+        runs = frozenset(one[5:] for one in also if one.startswith("exec:"))
+        if writes(name):
+            self._written.update(one[6:] for one in also if one.startswith("write:"))
+        at = len(self.found)
         self._add(f"command:{canonical(shown)}", also=also, maybe=list(maybe), asks=asks, free=free)
+        if runs and len(self.found) > at:
+            self._runs.append((at, runs))
+
+    def done(self) -> tuple[Part, ...]:
+        """Return the parts; a command that runs a file that the text itself writes needs approval, since nobody saw it."""
+        for at, runs in self._runs:
+            if runs & self._written and not self.found[at].asks:
+                self.found[at] = replace(self.found[at], asks="it runs what the line itself writes")
+        return tuple(self.found)
 
     def unknown(self, why: str, text: str) -> None:
         """Add a part for what cannot be told to run, which no rule allows and no approval opens."""
@@ -109,6 +125,8 @@ class Parts:
             if names is None:
                 self._add(f"{kind}:**", maybe=(f"{kind}:**",), asks="links lead in a circle", free=free)
             for name in names or ():
+                if kind == "write":
+                    self._written.add(name)
                 folded = tuple(f"{kind}:{one}" for one in self._places.folded([name]))
                 self._add(f"{kind}:{name}", also=folded, asks=asks, free=free)
 

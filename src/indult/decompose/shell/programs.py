@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from indult.decompose.shell.words import Word
 
-__all__ = ["READ", "Operand", "lists", "opens_nothing", "operands", "plain", "scripts", "searched"]
+__all__ = ["READ", "Operand", "lists", "opens_nothing", "operands", "plain", "scripts", "searched", "writes"]
 
 READ: Final = ("read",)
 WRITE: Final = ("write",)
@@ -101,6 +101,10 @@ _READERS: Final = frozenset(
 )
 _SILENT: Final = frozenset(
     [
+        "ps",
+        "pgrep",
+        "cal",
+        "ncal",
         "echo",
         "printf",
         "true",
@@ -315,7 +319,21 @@ def _packed(words: list[Word]) -> list[Operand] | None:
 
 
 _PACKS: Final = frozenset(
-    "create list file gzip bzip2 xz verbose exclude exclude-vcs transform newer-mtime directory one-file-system".split()
+    [
+        "create",
+        "list",
+        "file",
+        "gzip",
+        "bzip2",
+        "xz",
+        "verbose",
+        "exclude",
+        "exclude-vcs",
+        "transform",
+        "newer-mtime",
+        "directory",
+        "one-file-system",
+    ]
 )
 """Long options of tar with which it does no more than make or list an archive."""
 
@@ -372,6 +390,10 @@ def _does(name: str, words: list[Word]) -> tuple[tuple[str, ...], bool]:
         return (READ if word in _GIT_READERS else UNKNOWN), False
     if name in _WHOLE:
         return UNKNOWN, True
+    if name in _ZIPS:
+        shows = _has(words, "clt", "--stdout") or _has(words, "", "--list") or _has(words, "", "--test")
+        known = all(word.text is not None or word.glob is not None or word.whole for word in words)
+        return (READ if shows and known else UNKNOWN), False
     if name == "uniq":
         # Its second operand is written.
         return (READ if sum(map(plain, words)) < 2 and all(word.text for word in words) else UNKNOWN), False
@@ -385,6 +407,7 @@ _LISTERS: Final = frozenset(
 )
 
 _AWKS: Final = frozenset({"awk", "gawk", "mawk", "nawk"})
+_ZIPS: Final = frozenset({"gzip", "gunzip", "bzip2", "bunzip2", "xz", "unxz", "zstd"})
 _GREPS: Final = frozenset({"grep", "egrep", "fgrep", "zgrep"})
 _SEARCHERS: Final = frozenset({"rg", "ag", "ack"})
 
@@ -468,11 +491,21 @@ _INTERPRETERS: Final = frozenset(
         "tclsh",
         "source",
         ".",
-        "awk",
-        "sed",
         "make",
     ]
 )
+_INLINE: Final = ("-c", "-e", "-m", "-p", "-r", "--eval", "--print", "--require", "--import")
+"""Options behind which no script stands, but a text or a name."""
+
+_COMPILERS: Final = frozenset(
+    {"gcc", "g++", "cc", "c++", "clang", "clang++", "rustc", "javac", "go", "cargo", "make", "cmake"}
+)
+"""Programs that make programs of what lies in the work."""
+
+
+def writes(name: str) -> bool:
+    """Tell whether what a program writes is new to whoever runs it afterwards."""
+    return name not in _COMPILERS and name.rstrip("0123456789.") not in _INTERPRETERS
 
 
 def scripts(argv: list[Word]) -> Iterator[str]:
@@ -483,6 +516,13 @@ def scripts(argv: list[Word]) -> Iterator[str]:
     if "/" in text:
         yield text
     if text.rpartition("/")[2].rstrip("0123456789.") in _INTERPRETERS or text in _INTERPRETERS:
-        script = next((word.text for word in argv[1:] if plain(word)), None)
+        for word in argv[1:]:
+            if word.text is None or word.text in _INLINE:
+                return
+            if plain(word):
+                break
+        else:
+            return
+        script = word.text
         if script and len(script) <= 1000 and "\n" not in script:
             yield script
