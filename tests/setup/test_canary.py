@@ -76,8 +76,11 @@ def test_event(harness: str, tmp_path: object) -> None:
 
 
 def test_calls() -> None:
-    """The canaries are the ways around the gate: its policy, its hooks, and deciding in a person's name."""
-    assert ["writing indult.yaml", "writing .codex/hooks.json", "indult approve"] == [
-        call.what for call in calls("/r", "codex")
-    ]
+    """The canaries are the ways around the gate: its policy, its hooks, deciding in a person's name, and undoing all of it."""
+    assert [
+        "writing indult.yaml",
+        "writing .codex/hooks.json",
+        "`indult approve r_canary`",
+        "`indult init --undo`",
+    ] == [call.what for call in calls("/r", "codex")]
     assert {"Bash"} == {call.tool for call in calls("/r", "codex")}

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from indult.decompose.shell import shfmt
 from indult.ledger import open_ledger
 from indult.policy import load_policy
 from indult.setup import canary
@@ -31,6 +32,7 @@ class Setup:
         self.ledger = folder / "kept" / "ledger.db"
         self.home = folder / "home"
         self.home.mkdir()
+        self.run = False
         self.policy(policy_text(Found(root=str(self.root))))
         self.trust()
 
@@ -52,7 +54,7 @@ class Setup:
 
     def checks(self, about: str | None = None) -> list[Check]:
         """Return what is found, of one thing alone if it is named."""
-        found = examine(str(self.root), str(self.ledger), home=str(self.home))
+        found = examine(str(self.root), str(self.ledger), home=str(self.home), run=self.run)
         return [check for check in found if about in {None, check.about}]
 
     def failures(self, about: str | None = None) -> list[str]:
@@ -81,11 +83,39 @@ def test_all_is_well(harness: str, setup: Setup) -> None:
 
     assert [] == [check.text for check in checks if check.state is State.FAIL]
     denied = [check.text for check in checks if " is denied: " in check.text]
-    assert 3 == len(denied)
+    assert 4 == len(denied)
     assert all("denied by" in text for text in denied)
     assert [f"a call {what} is blocked" for what in ("without indult", "in a crash")] == [
         check.text for check in checks if check.text.startswith("a call ")
     ]
+
+
+def test_command_of_a_stranger(setup: Setup, tmp_path: Path) -> None:
+    """A command that is not the one that is written here is shown and not run: it may come from anybody."""
+    mark = tmp_path / "mark"
+    setup.hooks("codex", lambda text: text.replace("indult hook codex --", f"touch {mark}; indult hook codex --"))
+
+    failures = setup.failures("codex")
+
+    assert [f"its command is not the one that `indult init` writes, so it was not run: touch {mark}; "] == [
+        text.partition("indult hook")[0] for text in failures
+    ]
+    assert not mark.exists()
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize(("found", "state"), [(None, State.FAIL), ("root/shfmt", State.NOTE), ("bin/shfmt", State.OK)])
+def test_parser(found: str | None, state: State, setup: Setup, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the parser of commands every one asks, and one in the work tree can be changed."""
+
+    def program() -> str:
+        if found is None:
+            raise shfmt.Unparsable("the parser `shfmt` is not installed")
+        return str(tmp_path / found)
+
+    monkeypatch.setattr(shfmt, "program", program)
+
+    assert [state] == [check.state for check in setup.checks("parser")]
 
 
 def test_nothing_stays_behind(setup: Setup) -> None:
@@ -108,7 +138,12 @@ def test_policy_that_denies_nothing(setup: Setup) -> None:
 
     assert [
         f"{what} is not denied, but runs: "
-        for what in ("writing indult.yaml", "writing .claude/settings.json", "indult approve")
+        for what in (
+            "writing indult.yaml",
+            "writing .claude/settings.json",
+            "`indult approve r_canary`",
+            "`indult init --undo`",
+        )
     ] == setup.failures("claude-code")
 
 
@@ -118,7 +153,7 @@ def test_policy_that_only_asks(setup: Setup) -> None:
     setup.trust()
     setup.hooks("codex")
 
-    assert ["not denied, but asks"] * 3 == [text.split(" is ")[1].split(":")[0] for text in setup.failures("codex")]
+    assert ["not denied, but asks"] * 4 == [text.split(" is ")[1].split(":")[0] for text in setup.failures("codex")]
 
 
 @pytest.mark.parametrize(
@@ -148,7 +183,8 @@ def test_entries_that_let_calls_through(old: str, new: str, text: str, setup: Se
     ],
 )  # fmt: skip
 def test_commands_that_let_calls_through(old: str, new: str, text: str, setup: Setup) -> None:
-    """A command that lets a call through is found by what it does."""
+    """A command that lets a call through is found by what it does, once a person has looked at it."""
+    setup.run = True
     setup.hooks("claude-code", lambda before: before.replace(old, new))
 
     assert [one for one in setup.failures("claude-code") if text in one]

@@ -22,14 +22,17 @@ __all__ = ["command"]
     "run the installed hook commands with canary calls that have to be denied. Ends with 1 if anything fails. Nothing of "
     "the canaries is kept.",
 )
+@click.option(
+    "--run", is_flag=True, help="Run hook commands, too, that `indult init` does not write; look at them first."
+)
 @json_option
-def command(*, as_json: bool) -> int:
+def command(*, run: bool, as_json: bool) -> int:
     """Print each check as it is done."""
     root = repository(".")
     if root is None:
         raise UsageError("this is no repository", hint="git init")
     failed = False
-    for check in examine(root, os.environ.get(DATABASE) or repository_ledger(root)):
+    for check in examine(root, os.environ.get(DATABASE) or repository_ledger(root), run=run):
         failed = failed or check.state is State.FAIL
         if as_json:
             emit(check.to_dict())

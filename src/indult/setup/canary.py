@@ -66,7 +66,8 @@ def calls(root: str, harness: str) -> Iterator[Call]:
         # Codex has no such tool: it writes by patches and in the shell.
         tool, args = ("Bash", {"command": f"echo canary > {path}"}) if harness == "codex" else ("Write", args)
         yield Call(what=f"writing {path}", tool=tool, args=args)
-    yield Call(what="indult approve", tool="Bash", args={"command": "indult approve r_canary"})
+    for command in ("indult approve r_canary", "indult init --undo"):
+        yield Call(what=f"`{command}`", tool="Bash", args={"command": command})
 
 
 def harmless() -> Call:

@@ -24,7 +24,8 @@ from indult.places import POLICY
 from indult.policy import Mode, Policy, load_policy
 from indult.setup import canary
 from indult.setup.canary import Reading
-from indult.setup.harnesses import DEADLINE, ENTRIES, command, installed
+from indult.setup.harnesses import DEADLINE, ENTRIES, command, command_of, installed
+from indult.setup.install import program_here
 from indult.setup.jsontext import parse
 
 __all__ = ["Check", "State", "examine"]
@@ -67,8 +68,12 @@ class Check:
         return {"about": self.about, "state": self.state.value, "text": self.text, "hint": self.hint}
 
 
-def examine(root: str, ledger: str, *, home: str | None = None) -> Iterator[Check]:
-    """Look at the setup of the repository at `root`, whose ledger is at `ledger`, and yield each check as it is done."""
+def examine(root: str, ledger: str, *, home: str | None = None, run: bool = False) -> Iterator[Check]:
+    """Look at the setup of the repository at `root`, whose ledger is at `ledger`, and yield each check as it is done.
+
+    Only commands that `indult init` writes are run, unless `run` says that a person has looked at the others: they come
+    from the repository, and whoever wrote that need not mean well.
+    """
     place = Path(os.path.expanduser("~") if home is None else home)  # noqa: PTH111
     try:
         policy = load_policy(str(Path(root) / POLICY))
@@ -85,7 +90,7 @@ def examine(root: str, ledger: str, *, home: str | None = None) -> Iterator[Chec
     if not there:
         yield _fail("hooks", "no harness has a hook of indult", "indult init --harness NAME")
     for harness in there:
-        yield from _harness(root, ledger, harness, place)
+        yield from _harness(root, ledger, harness, place, run=run)
 
 
 def _policy(policy: Policy) -> Iterator[Check]:
@@ -174,7 +179,7 @@ def _hooks(root: str, harness: str) -> dict[str, dict[str, Any]]:
         return {}
 
 
-def _harness(root: str, ledger: str, harness: str, home: Path) -> Iterator[Check]:
+def _harness(root: str, ledger: str, harness: str, home: Path, *, run: bool) -> Iterator[Check]:
     hooks, entries = _hooks(root, harness), ENTRIES[harness]
     for event in entries.gates:
         if event not in hooks:
@@ -183,8 +188,14 @@ def _harness(root: str, ledger: str, harness: str, home: Path) -> Iterator[Check
         yield from _gate(harness, event, hooks[event])
     yield from _traps(root, harness, home)
     gate = hooks.get(entries.gates[0])
-    if gate is not None:
-        yield from _canaries(root, ledger, harness, command(gate))
+    if gate is None:
+        return
+    text = command(gate)
+    if run or any(text == command_of(harness, entries.gates[0], program) for program in ("indult", program_here(root))):
+        yield from _canaries(root, ledger, harness, text)
+    else:
+        text = f"its command is not the one that `indult init` writes, so it was not run: {text}"
+        yield _fail(harness, text, "look at it, and then: indult doctor --run")
 
 
 def _gate(harness: str, event: str, hook: dict[str, Any]) -> Iterator[Check]:

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from indult.setup.jsontext import append, parse, put, take
 
-__all__ = ["DEADLINE", "ENTRIES", "Entries", "command", "installed", "merged", "parted"]
+__all__ = ["DEADLINE", "ENTRIES", "Entries", "command", "command_of", "installed", "merged", "parted"]
 
 DEADLINE: Final = 30
 """How many seconds a harness waits; indult itself gives up, and blocks, well before."""
@@ -148,11 +148,17 @@ def _hooks(entries: Any) -> Iterator[dict[str, Any]]:
             yield entry
 
 
-def _entry(harness: str, event: str, program: str) -> dict[str, Any]:
-    entries = ENTRIES[harness]
-    gate = event in entries.gates
+def command_of(harness: str, event: str, program: str) -> str:
+    """Return the command that is written for an event, with the program that it runs."""
     word = shlex.quote(program)
-    text = _GATE[harness].format(program=word) if gate else _TELL.format(program=word, harness=harness)
+    if event in ENTRIES[harness].gates:
+        return _GATE[harness].format(program=word)
+    return _TELL.format(program=word, harness=harness)
+
+
+def _entry(harness: str, event: str, program: str) -> dict[str, Any]:
+    entries, text = ENTRIES[harness], command_of(harness, event, program)
+    gate = event in entries.gates
     if harness == "copilot":
         return {"type": "command", "bash": text, "timeoutSec": DEADLINE}
     hook: dict[str, Any] = {"type": "command", "command": text, "timeout": DEADLINE}

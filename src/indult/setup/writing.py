@@ -56,7 +56,8 @@ class Journal:
 
     def save(self) -> None:
         """Write the journal where only this user can read it."""
-        self.place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for folder in reversed([folder for folder in self.place.parents if not folder.exists()]):
+            folder.mkdir(mode=0o700, exist_ok=True)
         data = {"schema": 1, "root": self.root, "files": self.files, "folders": self.folders, "ledger": self.ledger}
         replace_file(self.place, (json.dumps(data, indent=1) + "\n").encode(), mode=0o600)
 
