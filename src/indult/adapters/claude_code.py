@@ -28,8 +28,8 @@ KINDS: Final[Mapping[str, Kind]] = {
     "Stop": Kind.STOP,
 }
 
-_SILENT: Final = "dontAsk"
-"""The mode in which nobody is asked anything."""
+_SILENT: Final = ("dontAsk", "bypassPermissions")
+"""The modes in which nobody is asked anything: a question might count as an answer there."""
 
 BLOCK: Final = 2
 """Standard error is shown to the model, and the tool does not run."""
@@ -120,7 +120,7 @@ def event(data: dict[str, Any], kind: Kind, harness: str) -> Event:
         tool=tool,
         args=args,
         call_id=_text(data, "tool_use_id", "") or None,
-        headless=data.get("permission_mode") == _SILENT,
+        headless=data.get("permission_mode") in _SILENT,
         result=data.get("error" if failed else "tool_response"),
         failed=failed,
         form=data["hook_event_name"],

@@ -45,7 +45,9 @@ def run(*, harness: str, root: str | None, require: bool) -> int:
         mouth.event = words.read(_input())
         if os.environ.get(ENTRY[0]) == ENTRY[1]:
             mouth.event = mouth.event._replace(headless=True)
-        wire = words.write(mouth.event, _answer(mouth.event, _root(mouth.event, root, harness), require=require))
+        found = _root(mouth.event, root, harness)
+        # Whoever names a repository means one with a policy.
+        wire = words.write(mouth.event, _answer(mouth.event, found, require=require or root is not None))
     except BaseException as exc:
         wire = words.failure(_why(exc), mouth.event)
     return mouth.say(wire)
