@@ -55,6 +55,18 @@ from indult.decompose.shell.variables import sensitive
         "[[ $1 -eq 1 ]]",
         "echo ${x@P}",
         "[[ -v $x ]]",
+        "set -k",
+        "set +B",
+        "set -o posix",
+        "set -e $x",
+        "shopt -s nullglob",
+        "shopt -s lastpipe",
+        "shopt -s $x",
+        "compgen -W x",
+        "jobs -x y",
+        "getopts a 'x[$(y)]'",
+        "bash -O nullglob -c x",
+        "bash -k -c x",
     ],
 )
 def test_what_makes_a_program_run_code_asks(text: str) -> None:
@@ -88,6 +100,12 @@ def test_what_makes_a_program_run_code_asks(text: str) -> None:
         "printf -v x y",
         "make test",
         "go test ./...",
+        "set -euo pipefail",
+        "set -- $x",
+        "set +x",
+        "shopt -s globstar",
+        "shopt",
+        "bash -euo pipefail -c x",
     ],
 )
 def test_ordinary_uses_of_the_same_programs_do_not(text: str) -> None:

@@ -119,7 +119,7 @@ class Calls:
             return self._wrapped(argv, inner, state, env, via, asks)
         if text is not None:
             command(free=True, opens=False)
-            self._text(text[0], state)
+            self._text(text[0], state, text[1])
             return both(state)
         return self._plain(argv, name, state, command, given, asks)
 
@@ -143,7 +143,7 @@ class Calls:
             return both(state)
         command(asks or self._sets(base, argv))
         if base in SHELLS and given is not None:
-            self._walk.text(given, state._replace(functions={}))
+            self._walk.text(given, state._replace(functions={}), shell=base)
         if base in {"cd", "pushd", "popd"}:
             return self._moved(base, argv[1:], state)
         if name == "exit":
@@ -196,12 +196,12 @@ class Calls:
         )
         return ends if same else both(state)
 
-    def _text(self, word: Word, state: State) -> None:
+    def _text(self, word: Word, state: State, shell: str) -> None:
         """Walk the text that another shell is given."""
         if word.text is None:
             self._walk.parts.unknown("the text of a shell is not known", "")
         else:
-            self._walk.text(word.text, state._replace(functions={}))
+            self._walk.text(word.text, state._replace(functions={}), shell=shell)
 
     def _eval(self, argv: list[Word], state: State, command: Any) -> Ends:
         command(free=True, opens=False)

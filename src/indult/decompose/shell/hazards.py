@@ -29,8 +29,9 @@ _OPTIONS: Final[dict[str, tuple[str, ...]]] = {
     "go": ("-exec", "-toolexec", "-vettool", "-overlay"),
     "cargo": ("--config",),
     "bind": ("-x",),
-    "complete": ("-C", "-F"),
-    "compgen": ("-C", "-F"),
+    "complete": ("",),
+    "compgen": ("",),
+    "jobs": ("-x",),
     "mapfile": ("-C",),
     "readarray": ("-C",),
     "hash": ("-p",),
@@ -227,12 +228,41 @@ def _alias(words: list[Word]) -> str:
     return "an alias changes which program a name runs" if any("=" in (word.text or "=") for word in words) else ""
 
 
+def _shopt(words: list[Word]) -> str:
+    """Mind options that change how words and lines are read."""
+    texts = [word.text for word in words]
+    changes = [text for text in texts if text is None or not text.startswith("-")]
+    if any(text is None or text not in _HARMLESS_OPTIONS for text in changes) and not {"-s", "-u"}.isdisjoint(texts):
+        return "an option of the shell changes how a line is read"
+    return "an option of the shell is not known" if None in texts else ""
+
+
 def _set(words: list[Word]) -> str:
-    return (
-        "`shopt -s expand_aliases` changes which program a name runs"
-        if any(word.text == "expand_aliases" for word in words)
-        else ""
-    )
+    """Mind options that change how words and lines are read."""
+    at = 0
+    while at < len(words):
+        text = words[at].text
+        if text is None:
+            return "an option of the shell may be set"
+        if text in {"--", "-"} or text[:1] not in {"-", "+"}:
+            return ""
+        if set(text[1:]) - set("euxvfEanCTo"):
+            return "an option of the shell changes how a line is read"
+        at += 1
+        if "o" in text[1:]:
+            name = words[at].text if at < len(words) else "pipefail"
+            if name not in _HARMLESS_MODES:
+                return "an option of the shell changes how a line is read"
+            at += 1
+    return ""
+
+
+_HARMLESS_OPTIONS: Final = frozenset(
+    {"dotglob", "globstar", "failglob", "checkwinsize", "histappend", "inherit_errexit"}
+)
+_HARMLESS_MODES: Final = frozenset(
+    {"pipefail", "errexit", "nounset", "xtrace", "verbose", "noglob", "noclobber", "errtrace", "functrace", "allexport"}
+)
 
 
 def _make(words: list[Word]) -> str:
@@ -257,7 +287,9 @@ _SPECIAL: Final[dict[str, Callable[[list[Word]], str]]] = {
     "test": _test,
     "[": _test,
     "alias": _alias,
-    "shopt": _set,
+    "shopt": _shopt,
+    "set": _set,
+    "getopts": _evaluated,
     "make": _make,
     "gmake": _make,
 }

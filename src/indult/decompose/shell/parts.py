@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any, Final
 
 from indult.canonical import canonical
@@ -84,7 +83,7 @@ class Parts:
         """Return the parts; a command that runs a file that the text itself writes needs approval, since nobody saw it."""
         for at, runs in self._runs:
             if runs & self._written and not self.found[at].asks:
-                self.found[at] = replace(self.found[at], asks="it runs what the line itself writes")
+                self.found[at] = self.found[at]._replace(asks="it runs what the line itself writes")
         return tuple(self.found)
 
     def unknown(self, why: str, text: str) -> None:

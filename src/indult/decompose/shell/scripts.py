@@ -14,7 +14,9 @@ _STRING: Final = re.compile(r'"(?:\\.|[^"\\\n])*"', re.DOTALL)
 _REGEX: Final = re.compile(r"/(?:\\.|[^/\\\n\[]|\[\^?\]?[^\]/\n]*\])+/", re.DOTALL)
 _WORD: Final = re.compile(r"[A-Za-z_]\w*|[0-9.][\w.]*")
 _TESTS: Final = frozenset({"if", "while", "for"})
-_KEYWORDS: Final = _TESTS | frozenset({"print", "printf", "return", "else", "do", "in", "case", "exit", "delete", "BEGIN", "END"})
+_KEYWORDS: Final = _TESTS | frozenset(
+    {"print", "printf", "return", "else", "do", "in", "case", "exit", "delete", "BEGIN", "END"}
+)
 _PRINTS: Final = re.compile(r"\bprintf?\b[^;}\n]*>")
 
 
@@ -63,7 +65,11 @@ def _without_texts(program: str) -> str | None:
             valued = not (opened.pop() if opened else False)
         elif char == "]":
             valued = True
-        elif char not in " \t" and program[at : at + 2] not in {"++", "--"} and program[at - 1 : at + 1] not in {"++", "--"}:
+        elif (
+            char not in " \t"
+            and program[at : at + 2] not in {"++", "--"}
+            and program[at - 1 : at + 1] not in {"++", "--"}
+        ):
             valued = False
         if char not in " \t":
             word = ""

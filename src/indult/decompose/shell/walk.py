@@ -8,6 +8,7 @@ from indult.decompose.paths import Places
 from indult.decompose.shell.arithmetic import Numbers, nodes
 from indult.decompose.shell.calls import Calls
 from indult.decompose.shell.parts import Parts
+from indult.decompose.shell.posix import check_portable
 from indult.decompose.shell.shfmt import Unparsable, parse
 from indult.decompose.shell.state import Ends, State, both, joined
 from indult.decompose.shell.tree import check, is_quoted
@@ -43,10 +44,12 @@ class Walk:
         self.unsets = False
         """Whether functions may be unset in what is run again."""
 
-    def text(self, text: str, state: State) -> Ends:
+    def text(self, text: str, state: State, *, shell: str = "bash") -> Ends:
         """Walk a text in a state; what cannot be read becomes a part that nothing allows."""
         try:
             tree = self._parsed(text)
+            if shell != "bash":
+                check_portable(tree, shell)
             return self.run(tree.get("Stmts", []), state)
         except Unparsable as exc:
             self.parts.unknown(f"a shell text cannot be read: {exc}", text)

@@ -217,7 +217,7 @@ def _glob(row: list[Mark]) -> str:
         else:
             out.append(char)
         at += 1
-    return re.sub(r"\*+", "*", "".join(out))
+    return re.sub(r"\*{2,}", "**", "".join(out))
 
 
 def _closing(row: list[Mark], at: int) -> int | None:

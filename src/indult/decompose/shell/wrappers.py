@@ -13,6 +13,7 @@ __all__ = ["SHELLS", "Inner", "Opaque", "shell_text", "unwrap"]
 SHELLS: Final = frozenset({"bash", "sh", "dash", "zsh", "ksh"})
 """Shells whose `-c` text is read as a part of the line."""
 
+_MODES: Final = frozenset({"pipefail", "errexit", "nounset", "xtrace", "verbose", "noglob", "noclobber"})
 _SYSTEM: Final = re.compile(r"(?:/usr)?/bin/([a-z]+)\Z")
 _ASSIGNED: Final = re.compile(r"([^=]*)=(.*)\Z", re.DOTALL)
 
@@ -42,8 +43,8 @@ def _long(text: str) -> frozenset[str]:
 _WRAPPERS: Final[dict[str, _Options]] = {
     "env": _Options("i0v", "uCS", _long("ignore-environment null debug"), _long("unset chdir split-string"), 0, True),
     "sudo": _Options(
-        "AbEHnPSBN", "ughpCDRTrt", _long("askpass background preserve-env non-interactive set-home stdin"),
-        _long("user group host prompt close-from chdir role type"), 0, True, "KklvV",
+        "AbEHnPSBN", "ugpCDRTrt", _long("askpass background preserve-env non-interactive set-home stdin"),
+        _long("user group prompt close-from chdir role type"), 0, True, "KklvV",
     ),
     "doas": _Options("n", "u", itself="L"),
     "nohup": _Options(),
@@ -244,9 +245,13 @@ def shell_text(words: list[Word]) -> tuple[Word, str] | None:
         if text.startswith("--"):
             at += 1
             continue
+        if set(text[1:]) - set("celxuvifprsnEabhmCHPTo"):
+            raise Opaque(f"`{name} {text}` changes how a text is read")
+        if "o" in text[1:] and at + 1 < len(words) and words[at + 1].text not in _MODES:
+            raise Opaque(f"`{name} {text}` changes how a text is read")
         text_next = text_next or (text[0] == "-" and "c" in text)
-        # `-o NAME` and `-O NAME` take the next word, once for each letter.
-        at += 1 + sum(letter in "oO" for letter in text[1:])
+        # `-o NAME` takes the next word.
+        at += 1 + text[1:].count("o")
     if not text_next:
         return None
     if at >= len(words):
