@@ -13,8 +13,9 @@ from indult.ledger import open_ledger
 from indult.policy import load_policy
 from indult.setup import canary
 from indult.setup.canary import Ran
+from indult.setup.checks import Check, State
 from indult.setup.detect import Found
-from indult.setup.doctor import Check, State, examine
+from indult.setup.doctor import examine
 from indult.setup.harnesses import ENTRIES, merged
 from indult.setup.policy import policy_text
 from indult.trust import record_trust
@@ -242,55 +243,14 @@ def test_policy_that_does_not_load(setup: Setup) -> None:
     assert ["policy", "ledger"] == [check.about for check in setup.checks()]
 
 
-@pytest.mark.parametrize(
-    ("harness", "file", "content", "text"),
-    [
-        ("claude-code", "root/.claude/settings.local.json", '{"disableAllHooks": true}', "has `disableAllHooks`"),
-        ("claude-code", "home/.claude/settings.json", '{"disableAllHooks": true}', "has `disableAllHooks`"),
-        ("codex", "home/.codex/config.toml", "[features]\nhooks = false\n", "turns the hooks here off"),
-        ("codex", "root/.codex/config.toml", "[features]\ncodex_hooks = false\n", "turns the hooks here off"),
-        ("claude-code", "home/.claude/settings.json", '{"allowManagedHooksOnly": true}', "has `allowManagedHooksOnly`"),
-        ("claude-code", "bin/claude", "#!/bin/sh\necho '2.1.240 (Claude Code)'\n", "version 2.1.240: a hook that is too slow"),
-        ("codex", "bin/codex", "#!/bin/sh\necho 'codex-cli 0.120.1'\n", "version 0.120.1 runs no hooks by default"),
-    ],
-)  # fmt: skip
 @pytest.mark.usefixtures("quick")
-def test_traps(
-    harness: str, file: str, content: str, text: str, setup: Setup, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Settings and versions in which hooks do not run, or do not block, are found."""
-    setup.hooks(harness)
-    path = tmp_path / file
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(content)
-    path.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}")
-
-    assert [one for one in setup.failures(harness) if text in one]
-
-
-@pytest.mark.usefixtures("quick")
-def test_codex_that_does_not_trust_the_folder(setup: Setup) -> None:
-    """Codex reads no hooks of a repository that it does not trust, which its settings tell."""
+def test_traps(setup: Setup) -> None:
+    """What keeps hooks from running is a failure, whatever the hooks answer."""
     setup.hooks("codex")
-    text = "does not trust this repository"
-    before = [check.state for check in setup.checks("codex") if text in check.text]
     (setup.home / ".codex").mkdir()
-    (setup.home / ".codex" / "config.toml").write_text(f'[projects."{setup.root}"]\ntrust_level = "trusted"\n')
+    (setup.home / ".codex" / "config.toml").write_text("[features]\nhooks = false\n")
 
-    assert ([State.NOTE], []) == (before, [check for check in setup.checks("codex") if text in check.text])
-
-
-@pytest.mark.usefixtures("quick")
-def test_good_version(setup: Setup, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A version in which slow hooks block is fine."""
-    setup.hooks("claude-code")
-    (tmp_path / "bin").mkdir()
-    (tmp_path / "bin" / "claude").write_text("#!/bin/sh\necho '2.1.332 (Claude Code)'\n")
-    (tmp_path / "bin" / "claude").chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}")
-
-    assert "version 2.1.332" in [check.text for check in setup.checks("claude-code") if check.state is State.OK]
+    assert [text for text in setup.failures("codex") if "turns the hooks here off" in text]
 
 
 @pytest.mark.usefixtures("quick")

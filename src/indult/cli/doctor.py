@@ -10,7 +10,8 @@ from indult.cli.frame import emit, json_option, printable
 from indult.cli.plain import DATABASE
 from indult.errors import UsageError
 from indult.places import repository, repository_ledger
-from indult.setup.doctor import State, examine
+from indult.setup.checks import State
+from indult.setup.doctor import examine
 
 __all__ = ["command"]
 
