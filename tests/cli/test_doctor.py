@@ -38,7 +38,7 @@ def test_before_init(indult: Run, root: Path) -> None:
     ran = indult("doctor")
 
     assert 1 == ran.exit_code
-    assert "FAIL  policy: " in ran.stdout
+    assert "FAIL  policy: there is no `indult.yaml` here\n      hint: indult init\n" in ran.stdout
     assert "FAIL  ledger: there is none at" in ran.stdout
     assert "      hint: indult init\n" in ran.stdout
 

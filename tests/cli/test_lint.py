@@ -117,6 +117,16 @@ def test_files_that_cannot_be_read(args: tuple[str, ...], text: str, indult: Run
     assert text in ran.stderr
 
 
+def test_no_policy(indult: Run, root: Path) -> None:
+    """Without a policy there is nothing to hold instructions against."""
+    (root / "indult.yaml").unlink()
+
+    assert (3, "error: there is no `indult.yaml` here\nhint: indult init\n") == (
+        indult("lint").exit_code,
+        indult("brief", "--write", "AGENTS.md").stderr,
+    )
+
+
 def test_no_files(indult: Run, root: Path) -> None:
     """Without any instructions there is nothing to hold against the gate."""
     (root / "AGENTS.md").unlink()

@@ -36,6 +36,8 @@ def look(root: Path, files: dict[str, str]) -> Found:
         ({"pyproject.toml": "[tool.pytest\n", "uv.lock": ""}, ("uv run pytest", "pytest", "python -m pytest")),
         ({"tests/conftest.py": ""}, ("pytest", "python -m pytest")),
         ({"pyproject.toml": "[project]\n"}, ()),
+        ({"justfile": "test *args: build\n  pytest\n", "tox.ini": ""}, ("just test", "tox")),
+        ({"justfile": "test := 'x'\ntester:\n"}, ()),
         ({"Cargo.toml": "", "go.mod": ""}, ("cargo test", "go test")),
     ],
 )

@@ -36,7 +36,7 @@ def test_tests_are_allowed() -> None:
     [
         "make test", "scripts/test", "npm test", "pnpm test", "yarn test", "bun run test", "pytest", "python -m pytest",
         "uv run pytest", "poetry run pytest", "pdm run pytest", "cargo test", "go test", "mix test", "mvn test",
-        "./gradlew test",
+        "./gradlew test", "just test", "tox", "nox", "bundle exec rspec", "deno test", "swift test",
     ],
 )  # fmt: skip
 def test_tests_can_be_run(command: str, tmp_path: Path) -> None:
@@ -48,7 +48,7 @@ def test_tests_can_be_run(command: str, tmp_path: Path) -> None:
         return boundary.judge(Action(tool="Bash", args={"command": line}, cwd=str(tmp_path)), {}).verdict
 
     assert ["APPROVE", "APPROVE", "APPROVE", "ASK_USER"] == [
-        verdict(line) for line in (command, f"{command} tests/a", f"{command} 2>&1 | tail -5", f"{command}; ./unknown")
+        verdict(line) for line in (command, f"{command} tests/a", f"{command} 2>&1 | tail -5", f"{command}; unknown-program")
     ]
 
 

@@ -29,6 +29,8 @@ def said(text: str) -> list[tuple[str, str, str]]:
         ("Edit `a/b`, never change `.env`.", [("may", "write", "a/b"), ("never", "write", ".env")]),
         ("Never touch `*.snap` or `a/.env.local`.", [("never", "write", "*.snap"), ("never", "write", "a/.env.local")]),
         ("Never run\n`npm publish`.", [("never", "run", "npm publish")]),
+        ("- [ ] Run `make test`", [("may", "run", "make test")]),
+        ("~~~\r\nx\r\n~~~\r\nNever edit `a.py`.\r\n", [("never", "write", "a.py")]),
         ("Use ``git log`` for this.", [("may", "run", "git log")]),
     ],
 )  # fmt: skip

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from indult.boundary import Boundary
 from indult.cli.law import ledger_is_there
 from indult.cli.plain import DATABASE
-from indult.errors import UsageError
+from indult.errors import ConfigurationError, UsageError
 from indult.places import POLICY, repository, repository_ledger
 from indult.policy import Policy, load_policy
 
@@ -32,11 +32,13 @@ def place_of(db: str | None) -> Place:
 
     Raises:
         UsageError: It is no repository.
-        PolicyError: Its policy file cannot be loaded.
+        ConfigurationError: It has no policy file, or one that cannot be loaded.
     """
     root = repository(".")
     if root is None:
         raise UsageError("this is no repository", hint="git init")
+    if not os.path.lexists(os.path.join(root, POLICY)):  # noqa: PTH118
+        raise ConfigurationError(f"there is no `{POLICY}` here", hint="indult init")
     address = db or os.environ.get(DATABASE) or repository_ledger(root)
     return Place(root, load_policy(os.path.join(root, POLICY)), address if ledger_is_there(address) else None)  # noqa: PTH118
 

@@ -41,6 +41,7 @@ _DEEPEST: Final = 8
 _LARGEST: Final = 1_000_000
 
 _NO_TEST: Final = re.compile(r"no test specified")
+_RECIPE: Final = re.compile(r"^@?test\b[^:=\n]*:(?!=)", re.MULTILINE)
 _TARGET: Final = re.compile(r"^test\s*:(?!=)", re.MULTILINE)
 
 _SIGNS: Final[Mapping[str, tuple[str, tuple[str, ...], str]]] = {
@@ -110,12 +111,16 @@ def _tests(root: Path) -> Iterator[str]:
     """Yield the commands that run the tests, those that the repository names itself first."""
     if _TARGET.search(_text(root / "Makefile")):
         yield "make test"
+    if any(_RECIPE.search(_text(root / name)) for name in ("justfile", "Justfile", ".justfile")):
+        yield "just test"
     script = root / "scripts" / "test"
     if script.is_file() and os.access(script, os.X_OK):
         yield "scripts/test"
     yield from _script_tests(root)
     yield from _python_tests(root)
     for name, command in (
+        ("tox.ini", "tox"), ("noxfile.py", "nox"), (".rspec", "bundle exec rspec"), ("deno.json", "deno test"),
+        ("Package.swift", "swift test"),
         ("Cargo.toml", "cargo test"), ("go.mod", "go test"), ("mix.exs", "mix test"), ("pom.xml", "mvn test"),
         ("gradlew", "./gradlew test"),
     ):  # fmt: skip

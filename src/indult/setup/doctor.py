@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from indult.errors import IndultError
+from indult.errors import ConfigurationError, IndultError
 from indult.places import POLICY
 from indult.policy import Mode, Policy, load_policy
 from indult.setup import canary
@@ -37,6 +37,8 @@ def examine(root: str, ledger: str, *, home: str | None = None, run: bool = Fals
     """
     place = Path(os.path.expanduser("~") if home is None else home)  # noqa: PTH111
     try:
+        if not os.path.lexists(Path(root) / POLICY):
+            raise ConfigurationError(f"there is no `{POLICY}` here", hint="indult init")
         policy = load_policy(str(Path(root) / POLICY))
     except IndultError as exc:
         yield fail("policy", str(exc), exc.hint or "")

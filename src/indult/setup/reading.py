@@ -19,7 +19,7 @@ SKIP: Final = "<!-- indult:skip -->"
 """A line with this in it is not read."""
 
 _FENCE: Final = re.compile(r"\s*(`{3,}(?!.*`)|~{3,})")
-_ITEM: Final = re.compile(r"\s*(?:[-*+]|\d+[.)])\s+|\s*#+\s+|\s*>\s?|\s*\|")
+_ITEM: Final = re.compile(r"\s*(?:[-*+]|\d+[.)])\s+(?:\[[ xX]\]\s+)?|\s*#+\s+|\s*>\s?|\s*\|")
 _SPAN: Final = re.compile(r"(`+)(.+?)(?<!`)\1(?!`)", re.DOTALL)
 _MARK: Final = "\x00"
 _CLAUSE: Final = re.compile(
@@ -167,7 +167,7 @@ def _pieces(text: str) -> Iterator[_Piece]:
     """Yield the paragraphs, items and rows of a text outside of fenced blocks."""
     lines: list[tuple[int, str]] = []
     fence = ""
-    for number, line in enumerate(text.split("\n"), start=1):
+    for number, line in enumerate(text.replace("\r\n", "\n").split("\n"), start=1):
         mark = _FENCE.match(line)
         if fence or mark:
             yield from _piece(lines)
