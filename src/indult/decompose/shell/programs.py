@@ -270,8 +270,11 @@ def operands(name: str, words: list[Word]) -> Iterator[Operand]:
         yield from (Operand(word, WRITE if len(named) > 1 and word is named[-1] else READ) for word in words)
         return
     kinds, below = _does(name, words)
+    shown = name == "curl" and not any(_has(words, "OJ", long) for long in ("--remote-name", "--remote-name-all"))
     for word in _without_program(words) if name in _AWKS else words:
-        yield Operand(word, kinds, below)
+        # An address names no file, unless what it leads to is kept under its name.
+        if not (shown and (word.text or "").startswith(("http://", "https://"))):
+            yield Operand(word, kinds, below)
     if name == "find" and "delete" in kinds and not (words and plain(words[0])):
         yield Operand(Word("."), kinds, below)
 
@@ -359,6 +362,10 @@ def _spreads(name: str, words: list[Word]) -> bool:
     named = [word.text for word in words if plain(word)]
     if not named or named[0] not in _GIT_WRITERS:
         return False
+    if named[0] == "stash":
+        return named[1:2] not in (["list"], ["show"], ["drop"], ["clear"])
+    if named[0] == "restore":
+        return not _has(words[1:], "", "--staged") or _has(words[1:], "W", "--worktree")
     branches = named[0] in {"checkout", "switch"} and len(named) == 2 and {"-b", "-c"} & set(texts)
     return not branches
 
