@@ -5,8 +5,13 @@ from typing import Any
 
 import pytest
 
+from indult.actions import Action
+from indult.adapters.desk import decomposer
+from indult.boundary import Boundary
+from indult.policy import loads_policy
 from indult.setup.import_claude import rule_of
 from indult.setup.importing import import_settings
+from indult.setup.policy import rule_text
 
 ROOT, HOME = Path("/home/dev/shop"), Path("/home/dev")
 
@@ -45,6 +50,8 @@ def test_allows(text: str, expected: dict[str, Any]) -> None:
     [
         "Bash",
         "Bash(*)",
+        "PowerShell",
+        "B*",
         "Bash(:*)",
         "*",
         "Bash(git * main)",
@@ -76,6 +83,9 @@ def test_allows_that_cannot_be_said(text: str) -> None:
     [
         ("Bash", {"tool": "Bash"}),
         ("Bash(rm:*)", {"target": "command:rm"}),
+        ("Edit", {"when": 'tool in ["Edit", "Write", "MultiEdit", "NotebookEdit"]'}),
+        ("Read(*)", {"when": 'tool in ["Read", "Glob", "Grep", "LS"]'}),
+        ("Write", {"tool": "Write"}),
         ("Bash(rm -rf)", {"target": "command:rm -rf"}),
         ("Bash(CI=1 rm:*)", {"target": "command:rm"}),
         (
@@ -139,3 +149,44 @@ def test_whole_files(tmp_path: Path) -> None:
         ("~/.claude/settings.json", "permissions.ask[0]", "Bash(git push:*)", "claude.ask.1"),
     ] == [(line.file, line.where, line.setting, line.rule) for line in found.lines]
     assert ["claude.deny.1", "claude.allow.1", "claude.ask.1"] == [rule["id"] for _, rule in found.rules]
+
+
+@pytest.mark.parametrize(
+    ("permission", "tool", "args", "verdict"),
+    [
+        ("deny Bash(rm:*)", "Bash", {"command": "ls; sudo rm -rf x"}, "DENY"),
+        ("deny Bash(git push * --force)", "Bash", {"command": "ls && git push origin --force"}, "DENY"),
+        ("deny Bash(git push * --force)", "Bash", {"command": "git push origin"}, "APPROVE"),
+        ("deny Edit", "Write", {"file_path": "a", "content": "x"}, "DENY"),
+        ("deny Edit(.env)", "Bash", {"command": "echo x > sub/.env"}, "DENY"),
+        ("deny Read(~/.ssh/**)", "Bash", {"command": "cat ~/.ssh/id_rsa"}, "DENY"),
+        ("deny Read(secrets)", "Read", {"file_path": "a/secrets/x"}, "DENY"),
+        ("deny WebFetch(domain:a.example)", "WebFetch", {"url": "http://u@A.example/x"}, "DENY"),
+        ("ask Bash(git push:*)", "Bash", {"command": "git -C x push"}, "ASK_USER"),
+        ("allow Bash(npm run test:*)", "Bash", {"command": "npm run test -- -x"}, "APPROVE"),
+        ("allow Bash(npm run test:*)", "Bash", {"command": "npm run test && rm x"}, "ASK_USER"),
+        ("allow Bash(npm run test:*)", "Bash", {"command": "npm run tests"}, "ASK_USER"),
+        ("allow Bash(make)", "Bash", {"command": "make"}, "APPROVE"),
+        ("allow Bash(make)", "Bash", {"command": "make all"}, "ASK_USER"),
+        ("allow WebFetch(domain:a.example)", "WebFetch", {"url": "https://a.example/x"}, "APPROVE"),
+        ("allow WebFetch(domain:a.example)", "WebFetch", {"url": "https://a.example.b/x"}, "ASK_USER"),
+        ("allow WebFetch(domain:a.example)", "WebFetch", {"url": "https://a.example@b/x"}, "ASK_USER"),
+        ("allow WebFetch(domain:*.a.example)", "WebFetch", {"url": "https://x.a.example"}, "APPROVE"),
+        ("allow Edit(/src/**)", "Edit", {"file_path": "src/a", "old_string": "a", "new_string": "b"}, "APPROVE"),
+        ("allow Edit(/src/**)", "Edit", {"file_path": "src/../a", "old_string": "a", "new_string": "b"}, "ASK_USER"),
+        ("allow Read", "Read", {"file_path": "a.py"}, "APPROVE"),
+        ("allow Read", "Read", {"file_path": "/etc/passwd"}, "ASK_USER"),
+        ("allow mcp__db", "mcp__db__get", {}, "APPROVE"),
+        ("allow mcp__db", "mcp__dbx__get", {}, "ASK_USER"),
+    ],
+)
+def test_through_the_gate(permission: str, tool: str, args: dict[str, Any], verdict: str, tmp_path: Path) -> None:
+    """A rule means to the gate what its permission means to Claude Code; where they part, the gate is stricter."""
+    effect, text = permission.split(" ", 1)
+    found = rule_of(effect, text, root=tmp_path, base=tmp_path, home=HOME)
+    assert found.rule is not None
+    rest = "" if effect == "allow" else "  - {id: rest, effect: allow}\n"
+    policy = loads_policy(f"schema: 1\ndefault: ask\nrules:\n{rule_text({'id': 'r', **found.rule})}{rest}")
+    boundary = Boundary(policy=policy, decompose=decomposer(str(tmp_path)))
+
+    assert verdict == boundary.judge(Action(tool=tool, args=args, cwd=str(tmp_path)), {}).verdict

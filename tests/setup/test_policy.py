@@ -48,7 +48,8 @@ def test_tests_can_be_run(command: str, tmp_path: Path) -> None:
         return boundary.judge(Action(tool="Bash", args={"command": line}, cwd=str(tmp_path)), {}).verdict
 
     assert ["APPROVE", "APPROVE", "APPROVE", "ASK_USER"] == [
-        verdict(line) for line in (command, f"{command} tests/a", f"{command} 2>&1 | tail -5", f"{command}; unknown-program")
+        verdict(line)
+        for line in (command, f"{command} tests/a", f"{command} 2>&1 | tail -5", f"{command}; unknown-program")
     ]
 
 

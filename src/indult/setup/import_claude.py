@@ -18,6 +18,7 @@ _RULE: Final = re.compile(r"([\w*-]+)(?:\((.*)\))?", re.DOTALL)
 _READS: Final = ("Read", "Glob", "Grep", "LS")
 _EDITS: Final = ("Edit", "Write", "MultiEdit", "NotebookEdit")
 _SHELL: Final = "Bash"
+_SHELLS: Final = ("Bash", "PowerShell")
 _SETS: Final = re.compile(r"[A-Za-z_]\w*=")
 _WORDS: Final = {"allow": "allow", "ask": "ask", "deny": "deny"}
 
@@ -76,13 +77,20 @@ def rule_of(effect: str, text: str, *, root: Path, base: Path, home: Path) -> Tr
 
 def _whole(effect: str, tool: str) -> Translated:
     """Return the rule for every call of a tool."""
-    if effect == "allow" and tool == _SHELL:
+    if effect == "allow" and tool in _SHELLS:
         return Translated(differs="it allows every command; allow those that you mean")
-    if effect == "allow" and tool == "*":
-        return Translated(differs="it allows everything; allow what you mean")
+    if effect == "allow" and "*" in tool and not tool.startswith("mcp__"):
+        return Translated(differs="it allows tools that it does not name; allow those that you mean")
     if re.fullmatch(r"mcp__[^*]+", tool) and tool.count("__") == 1:
         tool = f"{tool}__*"
     rule: dict[str, Any] = {"effect": effect, "tool": tool}
+    family = _READS if tool == "Read" else _EDITS if tool == "Edit" else ()
+    if effect != "allow" and family:
+        when = f"tool in {json.dumps(family)}"
+        says = _sentence(effect, f"use {', '.join(family)}")
+        return Translated(
+            rule={"effect": effect, "when": when, "says": says}, differs=f"for {', '.join(family[1:])} too"
+        )
     if effect != "allow":
         return Translated(rule={**rule, "says": _sentence(effect, f"use {tool}")})
     if tool in _READS:
