@@ -128,6 +128,23 @@ def test_nothing_else_is_blocked_by_a_failure(harness: str, kind: Kind) -> None:
     assert "the ledger is busy" in wire.stdout + wire.stderr
 
 
+@pytest.mark.parametrize("harness", ["claude-code", "codex"])
+@pytest.mark.parametrize(
+    "result", ['"' + "x" * 1_000_001 + '"', "[NaN]", "9007199254740993", '{"a": 1, "a": 2}', '"\\ud800"']
+)
+def test_any_result_can_end_a_call(harness: str, result: str) -> None:
+    """A result that would not be judged may end a call: it is not looked into. A call with such arguments is refused."""
+    text = '{"session_id": "s", "cwd": "/w", "hook_event_name": "%s", "tool_name": "Read", "tool_use_id": "c", %s}'
+    words = module(harness)
+
+    event = words.read((text % ("PostToolUse", f'"tool_input": {{}}, "tool_response": {result}')).encode())
+
+    assert (Kind.POST, "c") == (event.kind, event.call_id)
+    assert event.result.startswith("sha256:")
+    with pytest.raises(InputError):
+        words.read((text % ("PreToolUse", f'"tool_input": {{"a": {result}}}')).encode())
+
+
 @given(data=st.binary(max_size=200) | st.text(max_size=200).map(str.encode))
 @pytest.mark.parametrize("harness", EXPECTED)
 def test_any_bytes_are_read_or_refused(harness: str, data: bytes) -> None:

@@ -104,6 +104,12 @@ class TestBlocks:
         """Where a policy is required a call without one is blocked."""
         assert "no policy" in blocked(indult("hook", "claude-code", "--require", stdin=event(tmp_path)))
 
+    def test_a_repository_that_is_named_and_has_no_policy(self, indult: Run, root: Path, tmp_path: Path) -> None:
+        """Whoever names a repository means its policy; without one the call is blocked, wherever it happens."""
+        ran = indult("hook", "claude-code", "--repository", str(tmp_path / "other"), stdin=event(root))
+
+        assert "no policy" in blocked(ran)
+
     def test_a_policy_in_error(self, indult: Run, root: Path) -> None:
         """A policy that cannot be loaded blocks, with its place."""
         (root / "indult.yaml").write_text("schema: 1\nrules: [{id: a}]\n", encoding="utf-8")

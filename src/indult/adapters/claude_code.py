@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from indult.adapters.hooks import Answer, Event, Kind, Say, Wire
 from indult.canonical import parse_json
 from indult.errors import InputError
+from indult.hashing import sha256
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,6 +31,9 @@ KINDS: Final[Mapping[str, Kind]] = {
 
 _SILENT: Final = ("dontAsk", "bypassPermissions")
 """The modes in which nobody is asked anything: a question might count as an answer there."""
+
+_ENDS: Final = ("PostToolUse", "PostToolUseFailure")
+_NAMES: Final = ("session_id", "cwd", "hook_event_name", "tool_name", "tool_use_id", "agent_id", "agent_type")
 
 BLOCK: Final = 2
 """Standard error is shown to the model, and the tool does not run."""
@@ -93,13 +97,33 @@ def fields(raw: bytes, kinds: Mapping[str, Kind]) -> dict[str, Any]:
     Raises:
         InputError: It is no object, or no event that is known.
     """
-    data = parse_json(raw, name="event")
+    try:
+        data = parse_json(raw, name="event")
+    except InputError:
+        data = _ended(raw)
+        if data is None:
+            raise
     if not isinstance(data, dict):
         raise InputError(f"the event is a `{type(data).__name__}`, not an object")
     name = data.get("hook_event_name")
     if not isinstance(name, str) or name not in kinds:
         raise InputError(f"unknown hook event `{name}`", hint=f"one of {', '.join(kinds)}")
     return data
+
+
+def _ended(raw: bytes) -> dict[str, Any] | None:
+    """Return the event of a call that has ended with a result that is too large, or that two readers could read in two ways.
+
+    Nothing is judged there, and the result is not looked into: its digest is that of the whole event.
+    """
+    try:
+        data = json.loads(raw)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(data, dict) or data.get("hook_event_name") not in _ENDS:
+        return None
+    known = {name: data[name] for name in _NAMES if isinstance(data.get(name), str)}
+    return {**known, "tool_input": {}, "tool_response": "sha256:" + sha256(raw).hexdigest()}
 
 
 def event(data: dict[str, Any], kind: Kind, harness: str) -> Event:

@@ -31,6 +31,9 @@ PROJECT: Final = "CLAUDE_PROJECT_DIR"
 ENTRY: Final = ("CLAUDE_CODE_ENTRYPOINT", "sdk-cli")
 """The variable, and its value, by which Claude Code tells that it runs with `-p`: nobody is there to be asked."""
 
+LARGEST: Final = 32_000_000
+"""How much of an event is read: results of calls, which are not judged, may be larger than anything that is."""
+
 DEADLINE: Final = 20.0
 """After how many seconds a call is blocked: a harness waits 30 or more, and then runs the tool."""
 
@@ -84,9 +87,7 @@ def __getattr__(name: str) -> object:
 
 
 def _input() -> bytes:
-    from indult.canonical import MAX_BYTES
-
-    return sys.stdin.buffer.read(MAX_BYTES + 1)
+    return sys.stdin.buffer.read(LARGEST)
 
 
 def _root(event: Event, given: str | None, harness: str) -> str | None:
@@ -106,7 +107,7 @@ def _answer(event: Event, root: str | None, *, require: bool) -> Answer:
     if root is None or not os.path.lexists(os.path.join(root, POLICY)):  # noqa: PTH118
         if require:
             raise ConfigurationError(
-                f"there is no policy for `{event.cwd}`", hint=f"write `{POLICY}` there, or run `indult init`"
+                f"there is no policy in `{root or event.cwd}`", hint=f"write `{POLICY}` there, or run `indult init`"
             )
         return NOTHING
     from indult.adapters.desk import Desk
