@@ -24,6 +24,7 @@ _HERE: Final = frozenset({"<<", "<<-", "<<<"})
 _ARITHMETIC_TESTS: Final = frozenset({"-eq", "-ne", "-lt", "-le", "-gt", "-ge"})
 _NUMBERS: Final = frozenset({"$", "?", "#", "PPID", "UID", "EUID", "RANDOM", "SECONDS", "LINENO", "BASHPID"})
 _OPERATORS: Final = frozenset({"Excl", "Index", "Slice", "Repl", "Names", "Exp"})
+_CHANGES: Final = frozenset({"eval", "source", ".", "trap", "alias", "enable", "hash", "builtin"})
 _MOVES: Final = frozenset({"cd", "pushd", "popd"})
 
 
@@ -42,6 +43,8 @@ class Walk:
         self._bases: dict[str, None] = {}
         self._lost = False
         self.unsets = False
+        self.changes = False
+        """Whether the text may make a name stand for another program than at its start."""
         """Whether functions may be unset in what is run again."""
 
     def text(self, text: str, state: State, *, shell: str = "bash") -> Ends:
@@ -68,6 +71,10 @@ class Walk:
 
     def _learn(self, tree: dict[str, Any]) -> None:
         self.numbers.learn(tree)
+        self.changes = self.changes or any(
+            one.get("Type") == "FuncDecl" or (isinstance(one.get("Value"), str) and one["Value"] in _CHANGES)
+            for one in nodes(tree)
+        )
         again = (node for node in nodes(tree) if node.get("Type") in {"WhileClause", "ForClause", "FuncDecl"})
         self.unsets = self.unsets or any(one.get("Value") == "unset" for node in again for one in nodes(node))
 
@@ -285,7 +292,13 @@ class Walk:
         return words(word.get("Parts", ()), lambda part: self._value(part, state), lambda text: self._home(text, state))
 
     def _value(self, part: dict[str, Any], state: State) -> tuple[str, int] | None:
-        """Return what is known of a parameter: home and the folder in force, and of some that they are numbers."""
+        """Return what is known of a parameter: home and the folder in force, and of some that they are numbers.
+
+        Of a substitution it is the text that `cat` is given as it stands, as in `"$(cat <<'EOF'`.
+        """
+        if part["Type"] == "CmdSubst":
+            text = None if self.changes else _shown(part)
+            return None if text is None else (text, QUOTED)
         name = part.get("Param", {}).get("Value", "")
         if part.get("Length"):
             return "", NUMBER
@@ -417,6 +430,24 @@ def _given(stmt: dict[str, Any]) -> str | None:
             text = "".join(part.get("Value", "") for part in (redirect.get("Hdoc") or {}).get("Parts", ()))
             return "\n".join(line.lstrip("\t") for line in text.split("\n")) if redirect["Op"] == "<<-" else text
     return None
+
+
+def _shown(node: dict[str, Any]) -> str | None:
+    """Return the text of a substitution that does nothing but show a here-document, none of any other."""
+    stmts = node.get("Stmts", ())
+    if len(stmts) != 1 or any(stmts[0].get(key) for key in ("Negated", "Background", "Coprocess")):
+        return None
+    command = stmts[0].get("Cmd") or {}
+    alone = command.get("Type") == "CallExpr" and not command.get("Assigns") and len(stmts[0].get("Redirs", ())) == 1
+    if not alone or [_plain(arg) for arg in command.get("Args", ())] != ["cat"]:
+        return None
+    text = _given(stmts[0])
+    return None if text is None else text.rstrip("\n")
+
+
+def _plain(word: dict[str, Any]) -> str | None:
+    parts = word.get("Parts", ())
+    return parts[0].get("Value") if len(parts) == 1 and parts[0]["Type"] == "Lit" else None
 
 
 def _braces(word: dict[str, Any]) -> bool:

@@ -70,7 +70,7 @@ def marks(parts: Iterable[dict[str, Any]], value: Value, *, quoted: bool = False
         elif kind == "DblQuoted":
             row.append(("", QUOTED))
             row += [("", ANY)] if part.get("Dollar") else marks(part.get("Parts", ()), value, quoted=True)
-        elif kind == "ParamExp":
+        elif kind == "ParamExp" or (kind == "CmdSubst" and quoted):
             row += _parameter(part, value, quoted=quoted)
         elif kind == "ArithmExp":
             row.append(("", NUMBER))
