@@ -252,10 +252,10 @@ class Policy:
         Raises:
             ConditionError: It does not parse or does not fit the context.
         """
-        known: dict[str, Checked | None] | None = self._cache.get("conditions")
-        if known is not None:
-            return known[rule.id]
-        return None if rule.when is None else check(rule.when, self.env)
+        known: dict[str, Checked | None] = self._cache.get("conditions") or self._cached("checked", dict)
+        if rule.id not in known:
+            known[rule.id] = None if rule.when is None else check(rule.when, self.env)
+        return known[rule.id]
 
     def remember(self, env: Env, conditions: dict[str, Checked | None]) -> Self:
         """Take over the environment and the conditions that a loader has checked already, and return the policy."""
