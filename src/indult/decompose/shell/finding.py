@@ -69,7 +69,8 @@ def _fill(program: str, words: list[Word], found: Word) -> list[Word]:
 def _found(words: list[Word]) -> Word:
     """Return a glob for all that a search may find, nothing known where it may be anything.
 
-    It is `START/**` where nothing is picked out by name, `START/**/NAME` where one name is, else `START/**/*`.
+    It is `START/**` where nothing is picked out by name, or by several that stand beside it, `START/**/NAME` where one
+    name is, else `START/**/*`.
     """
     starts: list[str] = []
     at = 1
@@ -90,10 +91,16 @@ def _found(words: list[Word]) -> Word:
     names = [("-regex", "")] if followed else _chosen([word.text for word in words[at:]])
     if not names:
         return Word(None, f"{start}/**")
-    test, name = names[0]
-    if len(names) > 1 or test not in _NAMED or not name or set(name) & set("[\\/"):
+    known = [
+        (value if test == "-name" else value.lower())
+        for test, value in names
+        if test in _NAMED and value and not set(value) & set("[\\/")
+    ]
+    if len(known) < len(names):
         return Word(None, f"{start}/**/*")
-    return Word(None, f"{start}/**/{name if test == '-name' else name.lower()}")
+    if len(known) > 1:
+        return Word(None, f"{start}/**", names=tuple(known))
+    return Word(None, f"{start}/**/{known[0]}")
 
 
 def _chosen(tests: list[str | None]) -> list[tuple[str, str | None]]:

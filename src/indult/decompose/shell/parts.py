@@ -169,7 +169,7 @@ class Parts:
             elif not guess:
                 continue
             elif word.glob is not None and "**" in word.glob and kinds == READ:
-                self._searched(word.glob, bases, also, maybe)
+                self._searched(word.glob, bases, also, maybe, word.names)
             elif word.glob is not None and word.glob.startswith(_PATTERNS):
                 for text in _guesses(word.glob.partition("=")[2]):
                     maybe.update((f"read:{one}", None) for one in self._globs(text, bases))
@@ -188,7 +188,9 @@ class Parts:
             if word.text is not None:
                 self._searched(f"{word.text}/**", bases, also, maybe)
 
-    def _searched(self, glob: str, state: State, also: list[str], maybe: dict[str, None]) -> None:
+    def _searched(
+        self, glob: str, state: State, also: list[str], maybe: dict[str, None], names: tuple[str, ...] = ()
+    ) -> None:
         """Add what a search reads: the folder and what lies in it, as far as rules are about all of it or about a name.
 
         Whoever reads all that is in a folder of the work may find there what a rule is about: that alone asks nothing.
@@ -199,7 +201,7 @@ class Parts:
         for text in (start, f"{start}/-"):
             self._named(text, READ, state, also, maybe, below=False)
         wide = name == "*" or self._holds_home(start, state)
-        for one in ["**"] if wide else _guesses(name):
+        for one in ["**"] if wide else [guess for found in (name, *names) for guess in _guesses(found)]:
             maybe.update((f"read:{found}", None) for found in self._globs(f"{start.rstrip('/')}/{one}", state))
 
     def _holds_home(self, start: str, state: State) -> bool:

@@ -49,6 +49,8 @@ class Word(NamedTuple):
     glob: str | None = None
     whole: bool = True
     """Of a word that is not known: whether it is exactly one."""
+    names: tuple[str, ...] = ()
+    """Of files that a search finds by one of several names: those."""
 
     @property
     def shown(self) -> Any:
