@@ -70,6 +70,12 @@ class TestFacts:
         assert "nothing" == Session(root).pre("Look").say.value
         assert "deny" == Session(root, "s-2").pre("Look").say.value
 
+    def test_a_sub_agent_is_in_the_session(self, root: Path) -> None:
+        """The session of a sub-agent is that of the agent above it."""
+        (root / "indult.yaml").write_text(FACTS, encoding="utf-8")
+
+        assert "nothing" == Session(root, more={"agent_id": "a-9"}).pre("Look").say.value
+
     def test_another_fact_is_an_error_that_names_it(self, root: Path) -> None:
         """A fact that no hook knows is refused by name when the policy is opened, and not when a rule reads it."""
         (root / "indult.yaml").write_text(FACTS.replace("{session:", "{branch: string, session:"), encoding="utf-8")

@@ -137,7 +137,7 @@ class TestCalls:
         session.pre("Read", call="c-7", file_path="a")
 
         data = events(desk, "judgement")[-1].data
-        assert ("c-7", "s-1/a-9", "claude-code:Explore") == (data["call"], data["session"], data["actor"])
+        assert ("c-7", "s-1", "claude-code:Explore") == (data["call"], data["session"], data["actor"])
 
     def test_a_reason_has_an_end(self, session: Session, root: Path) -> None:
         """However much a rule says, an answer stays short enough to be shown."""

@@ -134,11 +134,10 @@ def event(data: dict[str, Any], kind: Kind, harness: str) -> Event:
     """
     tool, args = ("", {}) if not (kind.judges or kind is Kind.POST) else (_text(data, "tool_name"), _args(data))
     agent = _text(data, "agent_type", "") or _text(data, "agent_id", "")
-    session, member = _text(data, "session_id", ""), _text(data, "agent_id", "")
     failed = data["hook_event_name"] == "PostToolUseFailure"
     return Event(
         kind=kind,
-        session=f"{session}/{member}" if member else session,
+        session=_text(data, "session_id", ""),
         actor=f"{harness}:{agent}" if agent else harness,
         cwd=_text(data, "cwd"),
         tool=tool,
@@ -148,6 +147,7 @@ def event(data: dict[str, Any], kind: Kind, harness: str) -> Event:
         result=data.get("error" if failed else "tool_response"),
         failed=failed,
         form=data["hook_event_name"],
+        agent=_text(data, "agent_id", ""),
     )
 
 

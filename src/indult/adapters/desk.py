@@ -71,9 +71,9 @@ class Desk:
         known = {"session": lambda: session, "repo": lambda: _text(self.root), "now": self._clock}
         return {name: known[name]() for name in self.policy.context}
 
-    def briefed(self, session: str) -> str | None:
-        """Return the digest of the boundary that a session read last."""
-        found = self.ledger.latest(self.told, session or "-")
+    def briefed(self, reader: str) -> str | None:
+        """Return the digest of the boundary that an agent read last."""
+        found = self.ledger.latest(self.told, reader)
         return None if found is None else str(found.get("boundary"))
 
     def waits(self, request: str | None) -> bool:

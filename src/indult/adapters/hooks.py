@@ -6,7 +6,8 @@ event happened in, which a `Desk` holds open.
 
 Ledger, stream of the subject: `judgement` (by the gate), `briefed {session, actor, boundary, text}` when an agent was
 told the boundary, `outcome {call, judgement, status, result}` when a call that was judged has ended, `reported` when a
-person was told of what was refused again and again. View `briefed:SUBJECT`: session -> the boundary that it read last.
+person was told of what was refused again and again. View `briefed:SUBJECT`: session, or session and
+sub-agent -> the boundary that it read last.
 """
 
 from __future__ import annotations
@@ -58,8 +59,8 @@ class Kind(StrEnum):
 class Event(NamedTuple):
     """One event of a harness.
 
-    `session` is its own name of the conversation, `actor` who acts, `cwd` where. `headless` is true where no person
-    could answer a question. `failed` and `result` tell how a call ended. `tells` is true where what the answer has as
+    `session` is its own name of the conversation, `actor` who acts and `agent` the name of a sub-agent, `cwd` where.
+    `headless` is true where no person could answer a question. `failed` and `result` tell how a call ended. `tells` is true where what the answer has as
     context reaches the agent, and `form` which of several forms of its JSON the harness used.
     """
 
@@ -75,6 +76,12 @@ class Event(NamedTuple):
     failed: bool = False
     tells: bool = True
     form: str = ""
+    agent: str = ""
+
+    @property
+    def reader(self) -> str:
+        """Return who has read what was told: a sub-agent has not read what the agent above it has."""
+        return f"{self.session}/{self.agent}" if self.agent else self.session or "-"
 
 
 class Say(StrEnum):
@@ -144,10 +151,9 @@ def decide(event: Event, desk: Desk) -> Answer:
 
 def _pre(event: Event, desk: Desk) -> Answer:
     """Judge a call that is about to run, and record that."""
-    briefed = desk.briefed(event.session)
-    judgement = desk.gate.check(
-        _action(event), desk.facts(event.session), briefed=briefed, session=event.session or None
-    )
+    briefed = desk.briefed(event.reader)
+    facts = desk.facts(event.session)
+    judgement = desk.gate.check(_action(event), facts, briefed=briefed, session=event.session or None)
     answer = _said(judgement, desk)
     # A use of a grant that was the last one, or an answer that came since, made another boundary.
     if event.tells and (judgement.grants or judgement.boundary != briefed):
@@ -217,7 +223,7 @@ def _session(event: Event, desk: Desk) -> Answer:
 def _prompt(event: Event, desk: Desk) -> Answer:
     """Tell an agent the boundary where it is not the one that it has read."""
     digest = desk.gate.boundary().digest
-    return Answer(boundary=digest) if digest == desk.briefed(event.session) else _session(event, desk)
+    return Answer(boundary=digest) if digest == desk.briefed(event.reader) else _session(event, desk)
 
 
 def _post(event: Event, desk: Desk) -> Answer:
@@ -290,7 +296,7 @@ def _brief(event: Event, desk: Desk) -> str:
         "actor": event.actor,
         "boundary": brief.digest,
         "text": {"body": body.digest},
-        "latest": {desk.told: {event.session or "-": {"boundary": brief.digest}}},
+        "latest": {desk.told: {event.reader: {"boundary": brief.digest}}},
     }
     desk.ledger.append(Draft(desk.gate.subject, "briefed", data, (body,)))
     return text
