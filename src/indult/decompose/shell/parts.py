@@ -12,6 +12,7 @@ from indult.decompose.shell.forms import other_names
 from indult.decompose.shell.hazards import hazard
 from indult.decompose.shell.programs import READ, lists, opens_nothing, plain, scripts, searched, writes
 from indult.decompose.shell.programs import operands as touched
+from indult.decompose.shell.shfmt import Unparsable
 from indult.decompose.shell.state import State
 from indult.decompose.shell.words import Word
 
@@ -19,6 +20,7 @@ __all__ = ["Parts"]
 
 _HARMLESS: Final = "/dev/null"
 _NETWORK: Final = ("/dev/tcp/", "/dev/udp/")
+_MOST_PATHS: Final = 10_000
 _LONGEST_GLOB: Final = 300
 _MOST_TAILS: Final = 40
 _FOLDERS: Final = ("-C", "--directory", "--cwd", "--prefix", "--git-dir", "--work-tree", "--target-directory")
@@ -36,6 +38,7 @@ class Parts:
         self._tool = tool
         self._places = places
         self._seen: set[tuple[object, ...]] = set()
+        self._looked = 0
         self._runs: list[tuple[int, frozenset[str]]] = []
         self._written: set[str] = set()
 
@@ -139,6 +142,9 @@ class Parts:
 
     def _bases(self, state: State, text: str) -> tuple[str, ...]:
         """Return the folders that a path may start from; an absolute one starts from the root wherever one is."""
+        self._looked += 1
+        if self._looked > _MOST_PATHS:
+            raise Unparsable(f"it names over {_MOST_PATHS} paths")
         return ("/",) if self._places.is_absolute(text) else state.bases
 
     def _folder(self, state: State) -> str | None:
@@ -260,11 +266,11 @@ class Parts:
             return
         absolute = glob.startswith("/")
         if state.lost and not absolute:
-            yield f"**/{rest}"
+            yield f"**/{rest or steps[-1]}"
         for base in self._bases(state, glob):
             names = self._places.names(base, ("/" if absolute else "") + head.lstrip("/") or ".")
             for name in names or ("**",):
-                found = rest if name == HERE else f"{name.rstrip('/')}/{rest}"
+                found = (rest or HERE) if name == HERE else f"{name.rstrip('/')}/{rest}" if rest else name
                 yield found
                 yield from self._places.folded([found])
 

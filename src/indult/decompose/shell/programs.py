@@ -501,6 +501,7 @@ _INTERPRETERS: Final = frozenset(
         "make",
     ]
 )
+_SHELLS: Final = frozenset({"bash", "sh", "dash", "zsh", "ksh"})
 _INLINE: Final = ("-c", "-e", "-m", "-p", "-r", "--eval", "--print", "--require", "--import")
 """Options behind which no script stands, but a text or a name."""
 
@@ -524,7 +525,7 @@ def scripts(argv: list[Word]) -> Iterator[str]:
         yield text
     if text.rpartition("/")[2].rstrip("0123456789.") in _INTERPRETERS or text in _INTERPRETERS:
         for word in argv[1:]:
-            if word.text is None or word.text in _INLINE:
+            if word.text is None or word.text in (_INLINE[:1] if text.rpartition("/")[2] in _SHELLS else _INLINE):
                 return
             if plain(word):
                 break
