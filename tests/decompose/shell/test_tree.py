@@ -30,6 +30,7 @@ def read(text: str) -> dict[str, Any]:
         ("a @(b|c)", "it holds an extended pattern"),
         ("[[ a == @(b|$(c)) ]]", "a substitution stands where none is read"),
         ("f() a", "the body of a function is no compound command"),
+        ("! time | a", "`time` stands alone"),
         ("in a", "`in` stands where a command does"),
         ("a 'b", "it is not valid bash"),
         ("a\x07", "it holds the control character U+0007"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from indult.decompose.shell.finding import taken
-from indult.decompose.shell.state import Ends, State, both
+from indult.decompose.shell.state import MOST_BASES, Ends, State, both
 from indult.decompose.shell.variables import sensitive
 from indult.decompose.shell.words import Word
 from indult.decompose.shell.wrappers import SHELLS, Inner, Opaque, known_as, shell_text, unwrap
@@ -72,6 +72,7 @@ _OPAQUE: Final = frozenset(
 )
 """Programs that run what they are given, in ways that are not read."""
 
+_LONGEST_BASE: Final = 200
 _MOST_TAILS: Final = 40
 
 
@@ -241,7 +242,8 @@ class Calls:
         absolute = places.is_absolute(text)
         if not absolute and not state.bases:
             bases = ()
-        return Ends(State(bases, state.functions, lost=state.lost and not absolute), state)
+        kept = tuple(base for base in bases if len(base) <= _LONGEST_BASE)[:MOST_BASES]
+        return Ends(State(kept, state.functions, (state.lost and not absolute) or kept != bases), state)
 
 
 def _filled(inner: Inner) -> list[Word]:

@@ -20,7 +20,8 @@ __all__ = ["Parts"]
 
 _HARMLESS: Final = "/dev/null"
 _NETWORK: Final = ("/dev/tcp/", "/dev/udp/")
-_MOST_PATHS: Final = 10_000
+_MOST_PATHS: Final = 4_000
+_MOST_POSSIBLE: Final = 300
 _LONGEST_GLOB: Final = 300
 _MOST_TAILS: Final = 40
 _FOLDERS: Final = ("-C", "--directory", "--cwd", "--prefix", "--git-dir", "--work-tree", "--target-directory")
@@ -38,7 +39,7 @@ class Parts:
         self._tool = tool
         self._places = places
         self._seen: set[tuple[object, ...]] = set()
-        self._looked = 0
+        self._looked = self._possible = 0
         self._runs: list[tuple[int, frozenset[str]]] = []
         self._written: set[str] = set()
 
@@ -134,7 +135,11 @@ class Parts:
 
     def _add(self, target: str, *, also: Any = (), maybe: Any = (), asks: str = "", free: bool = False) -> None:
         others = tuple(dict.fromkeys(one for one in also if one != target))
-        key = (target, asks, others, tuple(maybe), free)
+        maybe = tuple(maybe)
+        self._possible += len(maybe)
+        if self._possible > _MOST_POSSIBLE:
+            maybe = tuple(dict.fromkeys(f"{one.partition(':')[0]}:**" for one in maybe))
+        key = (target, asks, others, maybe, free)
         if key in self._seen:
             return
         self._seen.add(key)
@@ -142,7 +147,7 @@ class Parts:
 
     def _bases(self, state: State, text: str) -> tuple[str, ...]:
         """Return the folders that a path may start from; an absolute one starts from the root wherever one is."""
-        self._looked += 1
+        self._looked += 1 + len(state.bases)
         if self._looked > _MOST_PATHS:
             raise Unparsable(f"it names over {_MOST_PATHS} paths")
         return ("/",) if self._places.is_absolute(text) else state.bases

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
-__all__ = ["Ends", "State", "both", "joined"]
+__all__ = ["MOST_BASES", "Ends", "State", "both", "joined"]
+
+MOST_BASES: Final = 8
+"""How many folders may be in force before it counts as not known which one is."""
 
 
 class State(NamedTuple):
@@ -40,5 +43,8 @@ def joined(one: State | None, other: State | None) -> State | None:
     """Return the state of which both may be true: a function is defined only where it is in both."""
     if one is None or other is None or one == other:
         return one or other
-    functions = {name: body for name, body in one.functions.items() if other.functions.get(name) is body}
-    return State(tuple(dict.fromkeys((*one.bases, *other.bases))), functions, one.lost or other.lost)
+    functions = one.functions
+    if other.functions is not functions:
+        functions = {name: body for name, body in functions.items() if other.functions.get(name) is body}
+    bases = tuple(dict.fromkeys((*one.bases, *other.bases)))
+    return State(bases[:MOST_BASES], functions, one.lost or other.lost or len(bases) > MOST_BASES)

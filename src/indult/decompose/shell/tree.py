@@ -163,6 +163,8 @@ def _guard(kind: str, node: dict[str, Any], source: bytes) -> None:
     if kind == "Comment" and (node.get("Text", "").endswith("\\") or "\n" in node.get("Text", "")):
         # The parser lets the comment go on in the next line, bash never does.
         raise Unparsable("a comment ends in a backslash")
+    if kind == "TimeClause" and not (node.get("Stmt") or {}).get("Cmd"):
+        raise Unparsable("`time` stands alone")
     if kind == "CallExpr" and not node.get("Assigns") and _is_word(node.get("Args"), "in"):
         raise Unparsable("`in` stands where a command does")
     if kind == "FuncDecl" and (node["Body"].get("Cmd") or {}).get("Type") not in _BODIES:

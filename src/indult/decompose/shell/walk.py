@@ -10,14 +10,14 @@ from indult.decompose.shell.calls import Calls
 from indult.decompose.shell.parts import Parts
 from indult.decompose.shell.posix import check_portable
 from indult.decompose.shell.shfmt import Unparsable, parse
-from indult.decompose.shell.state import Ends, State, both, joined
+from indult.decompose.shell.state import MOST_BASES, Ends, State, both, joined
 from indult.decompose.shell.tree import check, is_quoted
 from indult.decompose.shell.variables import sensitive
 from indult.decompose.shell.words import NUMBER, QUOTED, Word, values, words
 
 __all__ = ["Walk"]
 
-_MOST_STEPS: Final = 20_000
+_MOST_STEPS: Final = 2_000
 _MOST_TEXTS: Final = 12
 _WRITES: Final = frozenset({">", ">>", ">|", "&>", "&>>", "<>"})
 _HERE: Final = frozenset({"<<", "<<-", "<<<"})
@@ -39,6 +39,7 @@ class Walk:
         self._steps = 0
         self._texts = 0
         self._running: list[str] = []
+        self._called: dict[tuple[object, ...], State] = {}
         self._later: list[tuple[Any, State]] = []
         self._bases: dict[str, None] = {}
         self._lost = False
@@ -83,7 +84,8 @@ class Walk:
         while self._later:
             stmts, state = self._later.pop()
             bases = tuple(dict.fromkeys((*state.bases, *self._bases)))
-            self.run(stmts, state.at(bases, lost=state.lost or self._lost))
+            lost = state.lost or self._lost or len(bases) > MOST_BASES
+            self.run(stmts, state.at(bases[:MOST_BASES], lost=lost))
 
     def later(self, stmts: Any, state: State) -> None:
         """Note what may run at any time from here on."""
@@ -114,7 +116,8 @@ class Walk:
         self._steps += 1
         if self._steps > _MOST_STEPS:
             raise Unparsable("it takes too many steps")
-        self._bases.update(dict.fromkeys(state.bases))
+        if len(self._bases) <= MOST_BASES:
+            self._bases.update(dict.fromkeys(state.bases))
         self._lost = self._lost or state.lost
         for redirect in stmt.get("Redirs", ()):
             self._redirect(redirect, state)
@@ -233,13 +236,18 @@ class Walk:
         if name in self._running or len(self._running) > 20:
             self.parts.reason("a function calls itself")
             return both(state._replace(lost=True) if _moves(state.functions[name]) else state)
-        self._running.append(name)
-        try:
-            ends = self.stmt(state.functions[name], state)
-        finally:
-            self._running.pop()
-        # `exit` in it ends the text, `return` only the body: both are taken for going on.
-        return both(ends.after(state))
+        body = state.functions[name]
+        key = (name, state.bases, state.lost, frozenset((one, id(other)) for one, other in state.functions.items()))
+        found = self._called.get(key)
+        if found is None:
+            self._running.append(name)
+            try:
+                # `exit` in it ends the text, `return` only the body: both are taken for going on.
+                found = self.stmt(body, state).after(state)
+            finally:
+                self._running.pop()
+            self._called[key] = found
+        return both(found)
 
     def _call(self, node: dict[str, Any], state: State, stmt: dict[str, Any]) -> Ends:
         self.inside(node, state)
