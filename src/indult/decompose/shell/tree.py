@@ -95,6 +95,7 @@ _BODIES: Final = frozenset(
 )
 _SIMPLE: Final[dict[str, type]] = {"str": str, "bool": bool}
 
+_DESCRIPTOR: Final = re.compile(r"(?:\d+|\{[A-Za-z_]\w*\})\Z")
 _HIDDEN: Final = re.compile(r"(?<!\\)(?:\\\\)*(?:\$[({\[]|`)")
 _PROCESS: Final = re.compile(r"(?<!\\)(?:\\\\)*[<>]\(")
 
@@ -167,6 +168,10 @@ def _guard(kind: str, node: dict[str, Any], source: bytes) -> None:
         raise Unparsable("`time` stands alone")
     if kind == "CallExpr" and not node.get("Assigns") and _is_word(node.get("Args"), "in"):
         raise Unparsable("`in` stands where a command does")
+    if kind == "Redirect" and _is_number_of_next(node.get("Word") or {}, source):
+        raise Unparsable("the word of a redirection may belong to the next one")
+    if kind == "FuncDecl" and not node.get("Name", {}).get("Value"):
+        raise Unparsable("a function has no name")
     if kind == "FuncDecl" and (node["Body"].get("Cmd") or {}).get("Type") not in _BODIES:
         raise Unparsable("the body of a function is no compound command")
     if kind == "CmdSubst" and node.get("Backquotes") and b"\\" in _source(node, source):
@@ -185,6 +190,13 @@ def _guard(kind: str, node: dict[str, Any], source: bytes) -> None:
 def _is_word(words: list[dict[str, Any]] | None, text: str) -> bool:
     """Tell whether the first of some words is this one, without quotes."""
     return bool(words) and [part.get("Value") for part in (words or [{}])[0].get("Parts", ())] == [text]
+
+
+def _is_number_of_next(word: dict[str, Any], source: bytes) -> bool:
+    """Tell whether bash takes a word for the descriptor of a redirection that stands right behind it."""
+    texts = [part.get("Value", "") for part in word.get("Parts", ()) if part["Type"] == "Lit"]
+    behind = source[word["End"]["Offset"] :][:1] if "End" in word else b""
+    return len(texts) == 1 and behind in {b"<", b">"} and _DESCRIPTOR.match(texts[0]) is not None
 
 
 def _guard_quoted(pieces: list[Any]) -> None:
