@@ -3,6 +3,8 @@ from __future__ import annotations
 import pytest
 from tests.decompose.shell.helpers import asks, commands, parts, possible, touched
 
+from indult.decompose.shell.scripts import awk_runs
+
 
 def reads(text: str) -> set[str]:
     """Return the names and globs that the commands of a text may read."""
@@ -69,6 +71,8 @@ def test_a_search_may_not_be_about_anything_at_all(text: str) -> None:
         ("xxd -r a b", "write:b"),
         ("split a b", "write:b"),
         ("uniq a b", "write:b"),
+        ("gunzip a.yaml.gz", "write:a.yaml"),
+        ("xz -d a.xz", "write:a"),
         ("curl -o a https://host.example/b", "write:a"),
         ("curl -O https://host.example/b", "write:https:/host.example/b"),
     ],
@@ -124,3 +128,21 @@ def test_the_text_that_cat_shows_is_known(text: str, word: str | None) -> None:
 def test_a_function_that_calls_itself_asks(text: str) -> None:
     """It may never end, and takes the machine with it."""
     assert "a function calls itself" in asks(text)
+
+
+@pytest.mark.parametrize(
+    ("program", "runs"),
+    [
+        ('{total += $1} END {printf "%.2f", total/NR}', False),
+        ('{print (a+b)/2 "x"; x++ /2; print $1/"2"; y = z[1]/"3"}', False),
+        ('$1 ~ /a"b/ {gsub(/"/, "")}', False),
+        ('{ if ($1) /"/; system("x") } #"', True),
+        ('{ while ($1) /"/; system("x") } #"', True),
+        ('{ print /"/; system("x") } #"', True),
+        ('{ a = length /"/; system("x") } #"', True),
+        ('/[/]"/ { system("x") } #"', True),
+    ],
+)
+def test_a_slash_divides_only_behind_a_value(program: str, runs: bool) -> None:
+    """What stands between quotes or slashes hides nothing that runs, and a division is no beginning of anything."""
+    assert runs == bool(awk_runs(program))

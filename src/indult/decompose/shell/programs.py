@@ -269,6 +269,13 @@ def operands(name: str, words: list[Word]) -> Iterator[Operand]:
         named = [word for word in words if plain(word)]
         yield from (Operand(word, WRITE if len(named) > 1 and word is named[-1] else READ) for word in words)
         return
+    if name in _ZIPS and _does(name, words)[0] != READ:
+        # The other file has the name of the one that is given, with or without an ending.
+        if _has(words, "NS", "--name") or _has(words, "", "--suffix"):
+            yield Operand(Word(None, "**"), WRITE)
+        for word in words:
+            if word.text is not None and plain(word):
+                yield Operand(Word(word.text.rpartition(".")[0] or word.text), WRITE)
     kinds, below = _does(name, words)
     shown = name == "curl" and not any(_has(words, "OJ", long) for long in ("--remote-name", "--remote-name-all"))
     for word in _without_program(words) if name in _AWKS else words:
@@ -414,7 +421,7 @@ _LISTERS: Final = frozenset(
 )
 
 _AWKS: Final = frozenset({"awk", "gawk", "mawk", "nawk"})
-_ZIPS: Final = frozenset({"gzip", "gunzip", "bzip2", "bunzip2", "xz", "unxz", "zstd"})
+_ZIPS: Final = frozenset({"gzip", "gunzip", "bzip2", "bunzip2", "xz", "unxz", "zstd", "uncompress", "lzma", "unlzma"})
 _GREPS: Final = frozenset({"grep", "egrep", "fgrep", "zgrep"})
 _SEARCHERS: Final = frozenset({"rg", "ag", "ack"})
 
