@@ -31,6 +31,10 @@ def read(text: str) -> dict[str, Any]:
         ("[[ a == @(b|$(c)) ]]", "a substitution stands where none is read"),
         ("f() a", "the body of a function is no compound command"),
         ("! time | a", "`time` stands alone"),
+        ("a <<E\n\\\nE\nb\nE", "a here-document may end before it seems to"),
+        ("a <<E\nx\\\nE\nb\nE", "a here-document may end before it seems to"),
+        ("a <<-E\n\\\n\tE\nb\n\tE", "a here-document may end before it seems to"),
+        ("a <<EF\nE\\\nF\nb\nEF", "a here-document may end before it seems to"),
         ("a < {b}<<< c", "the word of a redirection may belong to the next one"),
         ("a > 2> b", "the word of a redirection may belong to the next one"),
         ("() (a)", "a function has no name"),
@@ -51,7 +55,17 @@ def test_what_bash_may_read_in_another_way_is_not_read(text: str, why: str) -> N
 
 
 @pytest.mark.parametrize(
-    "text", ["a # b", "[[ a == @(b|c) ]]", "a <<'E'\n`b\\`$(c\nE", "f() { a; }", "x=1 in", "a | " * 300 + "a"]
+    "text",
+    [
+        "a # b",
+        "a <<E\nx \\\n y\nE",
+        "a <<'E'\n\\\nx\nE",
+        "[[ a == @(b|c) ]]",
+        "a <<'E'\n`b\\`$(c\nE",
+        "f() { a; }",
+        "x=1 in",
+        "a | " * 300 + "a",
+    ],
 )
 def test_other_texts_are_read(text: str) -> None:
     """What only looks alike is read, and a long pipe is no deep one."""

@@ -6,6 +6,7 @@ So a new version of the parser with a new kind of node never makes a command dis
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import Any, Final
 
 from indult.decompose.shell.shfmt import Unparsable
@@ -174,6 +175,8 @@ def _guard(kind: str, node: dict[str, Any], source: bytes) -> None:
         raise Unparsable("`time` stands alone")
     if kind == "CallExpr" and not node.get("Assigns") and _is_word(node.get("Args"), "in"):
         raise Unparsable("`in` stands where a command does")
+    if kind == "Redirect" and node.get("Hdoc") and not is_quoted(node["Word"]) and _ends_early(node, source):
+        raise Unparsable("a here-document may end before it seems to")
     if kind == "Redirect" and _is_number_of_next(node.get("Word") or {}, source):
         raise Unparsable("the word of a redirection may belong to the next one")
     if kind == "FuncDecl" and not node.get("Name", {}).get("Value"):
@@ -196,6 +199,21 @@ def _guard(kind: str, node: dict[str, Any], source: bytes) -> None:
 def _is_word(words: list[dict[str, Any]] | None, text: str) -> bool:
     """Tell whether the first of some words is this one, without quotes."""
     return bool(words) and [part.get("Value") for part in (words or [{}])[0].get("Parts", ())] == [text]
+
+
+def _ends_early(redirect: dict[str, Any], source: bytes) -> bool:
+    """Tell whether a line of a here-document becomes its delimiter when it is joined with the one before.
+
+    Bash joins lines that end in a backslash before it looks for the delimiter, the parser looks first.
+    """
+    delimiter = "".join(part.get("Value", "") for part in redirect["Word"].get("Parts", ())).encode()
+    # Where the parser has the text begin and end depends on joined lines too: a little more of both is looked at.
+    start, end = redirect["Word"]["End"]["Offset"], redirect["Hdoc"]["End"]["Offset"] + len(delimiter) + 16
+    lines = source[start:end].split(b"\n")
+    return any(
+        before.endswith(b"\\") and (before[:-1] + line).replace(b"\\", b"").strip(b"\t").endswith(delimiter)
+        for before, line in pairwise(lines)
+    )
 
 
 def _is_number_of_next(word: dict[str, Any], source: bytes) -> bool:
