@@ -35,6 +35,8 @@ def read(text: str) -> dict[str, Any]:
         ("a <<E\nx\\\nE\nb\nE", "a here-document may end before it seems to"),
         ("a <<-E\n\\\n\tE\nb\n\tE", "a here-document may end before it seems to"),
         ("a <<EF\nE\\\nF\nb\nEF", "a here-document may end before it seems to"),
+        ("x=$(a <<E\nE(b)\nE\n)", "a here-document may end before it seems to"),
+        ("x=$(a <<'E'\nE)\nb\nE\n)", "a here-document may end before it seems to"),
         ("a < {b}<<< c", "the word of a redirection may belong to the next one"),
         ("a > 2> b", "the word of a redirection may belong to the next one"),
         ("() (a)", "a function has no name"),
@@ -58,6 +60,8 @@ def test_what_bash_may_read_in_another_way_is_not_read(text: str, why: str) -> N
     "text",
     [
         "a # b",
+        "x=$(a <<E\nb\nE\n)",
+        "a <<'E'\nE \nb\nE",
         "a <<E\nx \\\n y\nE",
         "a <<'E'\n\\\nx\nE",
         "[[ a == @(b|c) ]]",

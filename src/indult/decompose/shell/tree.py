@@ -177,6 +177,8 @@ def _guard(kind: str, node: dict[str, Any], source: bytes) -> None:
         raise Unparsable("`in` stands where a command does")
     if kind == "Redirect" and node.get("Hdoc") and not is_quoted(node["Word"]) and _ends_early(node, source):
         raise Unparsable("a here-document may end before it seems to")
+    if kind == "Redirect" and node.get("Hdoc") and _ends_within(node, source):
+        raise Unparsable("a here-document may end before it seems to")
     if kind == "Redirect" and _is_number_of_next(node.get("Word") or {}, source):
         raise Unparsable("the word of a redirection may belong to the next one")
     if kind == "FuncDecl" and not node.get("Name", {}).get("Value"):
@@ -214,6 +216,24 @@ def _ends_early(redirect: dict[str, Any], source: bytes) -> bool:
         before.endswith(b"\\") and (before[:-1] + line).replace(b"\\", b"").strip(b"\t").endswith(delimiter)
         for before, line in pairwise(lines)
     )
+
+
+def _ends_within(redirect: dict[str, Any], source: bytes) -> bool:
+    """Tell whether a here-document in a substitution has a line that begins with its delimiter and goes on.
+
+    Some versions of bash take it for the end there.
+    """
+    start = redirect["Word"]["Pos"]["Offset"]
+    if not any(sign in source[:start] for sign in (b"$(", b"`", b"<(", b">(")):
+        return False
+    delimiter = _plain(redirect["Word"]).replace("\\", "").encode()
+    lines = [line.lstrip(b"\t") for line in _source(redirect["Hdoc"], source).split(b"\n")]
+    return any(line.startswith(delimiter) and line != delimiter for line in lines)
+
+
+def _plain(node: dict[str, Any]) -> str:
+    """Return the text of a word without its quotes."""
+    return "".join(part["Value"] if "Value" in part else _plain(part) for part in node.get("Parts", ()))
 
 
 def _is_number_of_next(word: dict[str, Any], source: bytes) -> bool:
