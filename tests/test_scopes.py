@@ -224,6 +224,44 @@ class TestCommand:
 
         assert 3 == len(set(scopes))
 
+    def test_names_what_it_would_run(self) -> None:
+        """A script of the tree is part of the name, so that a changed script is another command."""
+        before, after = (
+            Scope.command(["sh", "a.sh"], subject="s", cwd="/x", change="c", files={"a.sh": content}).targets
+            for content in ("sha256:1", "sha256:2")
+        )
+
+        assert before != after
+
+    def test_shows_what_would_mislead_as_escapes(self) -> None:
+        """The target holds the very words, and a person reads them spelled out."""
+        scope = Scope.command(["echo", "a\u202eb"], subject="s", cwd="/x", change="c")
+
+        assert "\u202e" in scope.targets[0]
+        assert "\u202e" not in scope.words()[0]
+        assert "\\u202e" in scope.words()[0]
+
+    @pytest.mark.parametrize(
+        "name",
+        [
+            "",
+            "ls -l",
+            "[]",
+            '{"argv":[],"cwd":"/x"}',
+            '{"argv":["ls",null],"cwd":"/x"}',
+            '{"argv":["ls"],"cwd":null}',
+            '{"argv":["ls"],"cwd":"/x","env":{"A":null}}',
+            '{"argv": ["ls"],"cwd":"/x"}',
+            '{"cwd":"/x","argv":["ls"]}',
+            '{"argv":["ls"],"cwd":"/x","anything":1}',
+            '{"argv":["ls","' + "x" * MAX_SHOWN + '"],"cwd":"/x"}',
+        ],
+    )
+    def test_is_told_word_for_word(self, name: str) -> None:
+        """What is not canonical, holds a word that nobody knows yet, or is too long to read, is no scope."""
+        with pytest.raises(ScopeError):
+            Scope(subject="s", title="t", targets=(f"command:{name}",), change="c")
+
 
 class TestLimits:
     @pytest.mark.parametrize("uses", [0, -1, MAX_USES + 1, 1.5, True, "3"])

@@ -7,11 +7,20 @@ from pathlib import Path
 
 import pytest
 
-from indult import Action, Boundary, load_policy, loads_policy, open_ledger
+from indult import Action, Boundary, Policy, load_policy, loads_policy, open_ledger
 from indult.errors import ForgedRecord, LedgerConflict, PolicyError
 from indult.ledger import Draft, Ledger
 from indult.testing import MemoryLedger
-from indult.trust import Change, changes, effective_policy, real_place, record_trust, trust_stream, trusted
+from indult.trust import (
+    Change,
+    changes,
+    effective_policy,
+    real_place,
+    record_trust,
+    seen_policy,
+    trust_stream,
+    trusted,
+)
 
 SEND = "- {id: send, tool: send, effect: ask, says: Ask first.}"
 READ = "- {id: read, tool: read, effect: allow}"
@@ -314,3 +323,85 @@ class TestChanges:
 
         assert Change(what="default", before=None, after="deny") in found
         assert {"what": "rule all", "before": None, "after": {"id": "all", "effect": "allow"}} == found[-1].to_dict()
+
+
+class TestSeen:
+    """Understanding a policy file once, and judging by the record of that."""
+
+    @pytest.fixture(name="loads")
+    def _loads(self, monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
+        """Collect the texts that are made a policy of, each time that it happens."""
+        found: list[bytes] = []
+
+        def counted(text: bytes, **more: str) -> Policy:
+            found.append(text)
+            return loads_policy(text, **more)
+
+        monkeypatch.setattr("indult.policy.load.loads_policy", counted)
+        return found
+
+    def test_a_file_is_understood_once(self, file: Path, ledger: Ledger, loads: list[bytes]) -> None:
+        """As long as a file says the same it is loaded once, and is the same policy each time."""
+        found = [seen_policy(file, file.read_bytes(), ledger) for _ in range(3)]
+
+        assert [load_policy(file)] * 3 == found
+        assert 1 == len(loads)
+
+    def test_another_text_is_another_policy(self, file: Path, ledger: Ledger, loads: list[bytes]) -> None:
+        """A byte more, and the file is read anew; what is recorded of it tells which versions judged."""
+        seen_policy(file, file.read_bytes(), ledger)
+        write(file, SEND, READ, ALL)
+
+        assert load_policy(file) == seen_policy(file, file.read_bytes(), ledger)
+        assert 2 == len(loads)
+        digests = [event.data["digest"] for event in ledger.events() if event.kind == "policy_seen"]
+        assert [loads_policy(text).digest for text in loads] == digests
+
+    def test_another_version_reads_for_itself(
+        self, file: Path, ledger: Ledger, loads: list[bytes], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """What another version of indult understood is read anew."""
+        seen_policy(file, file.read_bytes(), ledger)
+        monkeypatch.setattr("indult.trust.__version__", "0.0.0")
+
+        seen_policy(file, file.read_bytes(), ledger)
+        assert 2 == len(loads)
+
+    @pytest.mark.parametrize(
+        "change", [{"model": "AAAA"}, {"model": "é"}, {"digest": "sha256:" + "0" * 64}, {"model": None}]
+    )
+    def test_a_record_that_is_not_this_policy_counts_for_nothing(
+        self, file: Path, ledger: Ledger, change: dict[str, object]
+    ) -> None:
+        """A record whose policy is not the one of its digest is passed over."""
+        seen_policy(file, file.read_bytes(), ledger)
+        (event,) = [event for event in ledger.events() if event.kind == "policy_seen"]
+        ledger.append(Draft(event.stream, "policy_seen", {**event.data, **change}))
+
+        assert load_policy(file) == seen_policy(file, file.read_bytes(), ledger)
+
+    def test_a_text_in_error_is_one_each_time(self, file: Path, ledger: Ledger) -> None:
+        """A file that is no policy is refused however often it is read, and nothing is recorded of it."""
+        for _ in range(2):
+            with pytest.raises(PolicyError):
+                seen_policy(file, b"rules: 1", ledger)
+
+        assert [] == list(ledger.events())
+
+    def test_what_is_trusted_is_not_read_again(self, file: Path, ledger: Ledger, loads: list[bytes]) -> None:
+        """Where the file is byte for byte what a person trusted, the policy that they trusted holds."""
+        record_trust(file, load_policy(file), ledger, by="ann")
+        loads.clear()
+
+        assert ["ASK_USER", "APPROVE", "DENY"] == verdicts(file, ledger, "send", "read", "other")
+        assert [] == loads
+
+    def test_a_policy_from_elsewhere_says_nothing_of_the_file(
+        self, file: Path, ledger: Ledger, loads: list[bytes]
+    ) -> None:
+        """What was trusted of a commit does not stand for what the file says."""
+        record_trust(file, loads_policy(law(ALL)), ledger, by="ann")
+        loads.clear()
+
+        assert ["ASK_USER", "DENY"] == verdicts(file, ledger, "send", "other")
+        assert 1 == len(loads)

@@ -16,6 +16,7 @@ from indult.canonical import canonical, digest_text
 from indult.decompose import Decompose, Part, decompose
 from indult.judgements import ENGINE, Judgement, Verdict
 from indult.policy import Bucket, Effect, Mode, Policy, Rule
+from indult.policy.patterns import with_nothing_unknown
 from indult.prose import render
 
 if TYPE_CHECKING:
@@ -49,8 +50,7 @@ _MOST_ERRORS: Final = 100
 _NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Brief:
+class Brief(NamedTuple):
     """What a proposer is told: one text, and the digest of the boundary that it states.
 
     The other fields are the parts of that text for makers that do not read prose: `actor` whose turn it is, `task`,
@@ -83,7 +83,12 @@ class _Ruling(NamedTuple):
     reason: str
     paths: tuple[tuple[str, tuple[str, ...]], ...]
     ladder: tuple[dict[str, Any], ...]
+    why: str = ""
+    """What is special about the part, behind the reason."""
 
+
+_FREE: Final = _Ruling(_ALLOWS, (), (), "nothing in it needs a rule", (), ())
+"""What holds for a part that needs no rule to allow it, where none denies or asks."""
 
 _Answer = tuple[_Ruling, tuple[str, ...], bool, Mapping[str, Any], tuple[str, ...]]
 """What the rules say of one part: the ruling, all errors, whether one of them is of a rule that decided, the facts that
@@ -260,16 +265,64 @@ class Boundary:
         known: dict[int, _Answer] = {}
         answers = []
         for part in parts:
-            bucket = self.policy.bucket(part.tool, part.target)
-            answer = known.get(id(bucket))
-            if answer is None:
-                answer = self._met(bucket, part.tool, part.target, action, facts)
+            if part.free:
+                answer: _Answer = (_FREE, (), False, _NOTHING, ())
+            else:
+                bucket = self.policy.bucket(part.tool, part.target)
+                found = known.get(id(bucket))
+                answer = found or self._met(bucket, part.tool, part.target, action, facts)
                 if bucket.unconditional:
                     known[id(bucket)] = answer
+                if answer[0].group < _ASKS:
+                    answer = self._sure(answer, part.target())
+            if part.free or part.also:
+                answer = self._also(answer, part, action, facts)
+            if part.asks:
+                answer = self._asked(answer, part.asks)
             if used is not None and self.grants:
                 answer = self._granted(answer, part, used)
+            if part.maybe:
+                answer = self._unsure(answer, part)
             answers.append(answer)
         return answers
+
+    def _also(self, answer: _Answer, part: Part, action: Action, facts: Mapping[str, Any]) -> _Answer:
+        """Return the answer with what rules that deny or ask say of the other names of a part.
+
+        Neither the default nor what allows another name says anything of this one.
+        """
+        answers = [answer]
+        for name in (part.target(), *part.also) if part.free else part.also:
+            found = self._answer(part.tool, lambda name=name: name, action, facts)  # type: ignore[misc]
+            found = self._sure(found, name)
+            if found[0].group < _ALLOWS and found[0].rules != (self.policy.default_rule,):
+                answers.append(found)
+        return _strictest(answers) if len(answers) > 1 else answer
+
+    def _sure(self, answer: _Answer, name: str) -> _Answer:
+        """Return the answer to a command with a denial that hangs on a word nobody knows turned into an ask."""
+        kind, _, rest = name.partition(":")
+        known = with_nothing_unknown(rest) if kind == "command" and answer[0].group < _ASKS else None
+        if known is None:
+            return answer
+        sure = tuple(rule for rule in answer[0].rules if self.policy.meets(rule, f"command:{known}"))
+        if sure:
+            return (_ruling(0, sure, {}), *answer[1:])
+        return (_ruling(_ASKS, answer[0].rules, {}, "a word of it is not known"), *answer[1:])
+
+    def _asked(self, answer: _Answer, why: str) -> _Answer:
+        """Return the answer to a part that needs approval whatever allows it."""
+        if answer[0].group != _ALLOWS:
+            return answer
+        return (_ruling(_ASKS, (self.policy.default_rule,), {}, why), *answer[1:])
+
+    def _unsure(self, answer: _Answer, part: Part) -> _Answer:
+        """Return the answer to a part that could turn out to be what a rule denies or asks about."""
+        rules = {rule.id: rule for name in part.maybe for rule in self.policy.might(part.tool, name)}
+        if not rules or answer[0].group < _ASKS:
+            return answer
+        unsure = _ruling(_ASKS, tuple(rules.values()), {}, "what it touches cannot be told beforehand")
+        return _strictest([answer, (unsure, (), False, _NOTHING, ())])
 
     def _granted(self, answer: _Answer, part: Part, used: list[tuple[str, tuple[str, ...]]]) -> _Answer:
         """Return the answer with an ask turned into an approval where live grants cover the part under every rule.
@@ -343,14 +396,16 @@ class Boundary:
         return None, evaluations
 
 
-def _ruling(group: int, rules: tuple[Rule, ...], reads: Mapping[str, tuple[tuple[str, ...], ...]]) -> _Ruling:
+def _ruling(
+    group: int, rules: tuple[Rule, ...], reads: Mapping[str, tuple[tuple[str, ...], ...]], why: str = ""
+) -> _Ruling:
     said = " ".join(rule.says for rule in rules if rule.says and group < _ALLOWS)
     paths = {".".join(path): path for rule in rules for path in reads.get(rule.id, ())}
     ids = tuple(rule.id for rule in rules)
-    reason = f"{_WORDS[group]} {_names(rules)}{f': {said}' if said else ''}"
+    reason = f"{_WORDS[group]} {_names(rules)}{f': {said}' if said else ''}{f' ({why})' if why else ''}"
     # A way down exists only where every deny offers one, and then the first by rule id is taken.
-    ladder = min(rules, key=lambda rule: rule.id).downgrade if all(rule.downgrade for rule in rules) else ()
-    return _Ruling(group, rules, ids, reason, tuple(paths.items()), ladder)
+    ladder = min(rules, key=lambda rule: rule.id).downgrade if rules and all(rule.downgrade for rule in rules) else ()
+    return _Ruling(group, rules, ids, reason, tuple(paths.items()), ladder, why)
 
 
 def _strictest(answers: list[_Answer]) -> _Answer:
@@ -359,8 +414,9 @@ def _strictest(answers: list[_Answer]) -> _Answer:
     group = min(ruling.group for ruling, *_ in answers)
     deciding = [answer for answer in answers if answer[0].group == group]
     rules = {rule.id: rule for ruling, *_ in deciding for rule in ruling.rules}
+    why = "; ".join(dict.fromkeys(ruling.why for ruling, *_ in deciding if ruling.why))
     return (
-        _ruling(group, tuple(rules[name] for name in sorted(rules)), {}),
+        _ruling(group, tuple(rules[name] for name in sorted(rules)), {}, why),
         tuple(dict.fromkeys(text for _, errors, *_ in answers for text in errors)),
         any(failed for _, _, failed, *_ in deciding),
         {path: value for *_, read, _ in deciding for path, value in read.items()},

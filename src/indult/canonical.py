@@ -8,10 +8,10 @@ dicts of those. What the standard library writes in the same bytes takes that pa
 from __future__ import annotations
 
 import json
-from hashlib import sha256
 from typing import Any, Final
 
 from indult.errors import InputError
+from indult.hashing import sha256
 
 __all__ = ["MAX_BYTES", "MAX_DEPTH", "MAX_INTEGER", "canonical", "copy_json", "digest", "digest_text", "parse_json"]
 

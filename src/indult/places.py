@@ -6,8 +6,9 @@ Paths are texts, since whoever judges an action has no time to import `pathlib`.
 from __future__ import annotations
 
 import os
-from hashlib import sha256
 from typing import Final
+
+from indult.hashing import sha256
 
 __all__ = ["POLICY", "config_folder", "data_folder", "default_ledger", "repository", "repository_ledger"]
 
@@ -67,14 +68,22 @@ def repository_ledger(root: str) -> str:
 
 
 def _common(root: str) -> str:
-    """Return the git directory that all work trees of a repository share, or `root` where there is none."""
+    """Return the git directory that all work trees of a repository share, or `root` where there is none.
+
+    One that cannot be found is an error: a ledger by another name would not know what a person trusted or refused.
+    """
     git = os.path.join(root, ".git")  # noqa: PTH118
     if os.path.isfile(git):  # noqa: PTH113
-        git = os.path.join(root, _line(git).removeprefix("gitdir:").strip())  # noqa: PTH118
+        told = _line(git)
+        git = os.path.join(root, told.removeprefix("gitdir:").strip() or git) if told.startswith("gitdir:") else git  # noqa: PTH118
         shared = os.path.join(git, "commondir")  # noqa: PTH118
         if os.path.isfile(shared):  # noqa: PTH113
             git = os.path.join(git, _line(shared))  # noqa: PTH118
-    return os.path.realpath(git) if os.path.isdir(git) else root  # noqa: PTH112
+    if not os.path.lexists(os.path.join(root, ".git")):  # noqa: PTH118
+        return root
+    if not os.path.isdir(git):  # noqa: PTH112
+        raise NotADirectoryError(f"`{root}` is a work tree of `{git}`, which is no git directory")
+    return os.path.realpath(git)
 
 
 def _line(path: str) -> str:

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from indult.actions import Action
-from indult.canonical import canonical, digest
+from indult.canonical import canonical, digest, parse_json
 from indult.characters import misleading
-from indult.errors import ScopeError
+from indult.errors import InputError, ScopeError
 
 __all__ = ["MAX_SHOWN", "MAX_TARGETS", "MAX_USES", "Scope", "check_line", "dependency_path"]
 
@@ -29,7 +29,8 @@ MAX_LINE: Final = 500
 
 _FILE_KINDS: Final = ("read", "write", "exec", "delete", "mode", "link", "gitlink", "edit")
 _KINDS: Final = frozenset({*_FILE_KINDS, "entry", "script", "field", "commit", "command", "call", "tool"})
-_SHOWN: Final = frozenset({"call", "command"})
+_SHOWN: Final = frozenset({"call"})
+_OF_COMMAND: Final = frozenset({"argv", "cwd", "env", "files", "via"})
 _RUN: Final = re.compile("  +")
 _WORD: Final = re.compile(r"[\w.:/@+-]{1,100}\Z")
 _OBJECT: Final = re.compile(r"([0-9a-f]{40}|[0-9a-f]{64})\Z")
@@ -128,21 +129,38 @@ class Scope:
         )
 
     @classmethod
-    def command(cls, argv: Iterable[str], *, subject: str, cwd: str | None, change: str) -> Scope:
+    def command(
+        cls,
+        argv: Iterable[str],
+        *,
+        subject: str,
+        cwd: str | None,
+        change: str,
+        files: Mapping[str, str] | None = None,
+    ) -> Scope:
         """Return the scope of exactly this command line, run in `cwd`.
+
+        `files` are the files of the tree that it would run, each with the SHA-256 of what is in it.
 
         Raises:
             ScopeError: It is empty, or longer than a person can be asked to read.
         """
         words = list(argv)
-        if not words:
-            raise ScopeError("a command has no words")
-        shown = canonical({"argv": words, "cwd": cwd})
-        if len(shown.encode()) > MAX_SHOWN:
-            raise ScopeError(f"the command takes {len(shown.encode())} bytes to show, at most {MAX_SHOWN}")
-        target = f"command:{digest({'argv': words, 'cwd': cwd})}"
-        shown_at = {target: _visible(shown)}
-        return cls(subject=subject, title=f"one command, {words[0]}", targets=(target,), change=change, shown=shown_at)
+        named = {"argv": words, "cwd": cwd, **({"files": dict(files)} if files else {})}
+        target = f"command:{canonical(named)}"
+        title = f"one command, {words[0]}" if words and _WORD.match(words[0]) else "one command"
+        return cls(subject=subject, title=title, targets=(target,), change=change)
+
+    @classmethod
+    def parts(cls, targets: Iterable[str], *, subject: str, title: str) -> Scope:
+        """Return the scope of exactly these parts of one call.
+
+        Raises:
+            ScopeError: One of them is no exact name, such as a command with a word that is not known beforehand.
+        """
+        return cls(
+            subject=subject, title=title, targets=tuple(dict.fromkeys(targets)), change="do exactly what these name"
+        )
 
     @classmethod
     def files(cls, paths: Iterable[str], *, subject: str, change: str, kind: str = "write") -> Scope:
@@ -211,7 +229,7 @@ class Scope:
 
     def words(self) -> tuple[str, ...]:
         """Return the targets as they are shown to people and models: exact names, or the JSON that a digest is of."""
-        return tuple(self.shown.get(target, target) for target in self.targets)
+        return tuple(self.shown.get(target) or _words(target) for target in self.targets)
 
     def under(self, rules: Iterable[str]) -> Scope:
         """Return the same scope with the ask rules that it opens."""
@@ -328,6 +346,9 @@ def _check_target(target: object) -> None:
         if not _DIGEST.match(name):
             raise ScopeError(f"`{target}` is not `{kind}:` and a digest")
         return
+    if kind == "command":
+        _check_command(target, name)
+        return
     path = name.partition("#")[0] if kind in {"entry", "script", "field"} else name
     if kind in {"commit", "tool"}:
         if not re.fullmatch(r"[\w./-]+", name):
@@ -338,6 +359,38 @@ def _check_target(target: object) -> None:
         )
     if any(map(misleading, name)) or "*" in name:
         raise ScopeError(f"`{target}` is no exact name")
+
+
+def _check_command(target: str, name: str) -> None:
+    """Refuse a command that is not told word for word, in the one form that it can have."""
+    if len(name.encode()) > MAX_SHOWN:
+        raise ScopeError(f"the command takes {len(name.encode())} bytes to show, at most {MAX_SHOWN}")
+    try:
+        value = parse_json(name)
+    except InputError as exc:
+        raise ScopeError(f"`{target}` is no exact command: {exc.message}") from exc
+    argv = value.get("argv") if isinstance(value, dict) else None
+    if not isinstance(argv, list) or not argv:
+        raise ScopeError("a command has no words")
+    if not set(value) <= _OF_COMMAND or canonical(value) != name:
+        raise ScopeError(f"`{target}` is no exact command")
+    if not all(isinstance(word, str) for word in argv) or ("null" in name and _holds_null(value)):
+        raise ScopeError("something of the command is not known beforehand", hint="write it out, without variables")
+
+
+def _holds_null(value: object) -> bool:
+    """Tell whether anything in a JSON value is null, which stands for what nobody knows yet."""
+    if isinstance(value, dict):
+        return any(_holds_null(item) for item in value.values())
+    if isinstance(value, list):
+        return any(_holds_null(item) for item in value)
+    return value is None
+
+
+def _words(target: str) -> str:
+    """Return a target as it is shown: a command may hold any characters, so those that mislead are spelled out."""
+    kind, colon, name = target.partition(":")
+    return kind + colon + _visible(name) if kind == "command" else target
 
 
 def _visible(text: str) -> str:

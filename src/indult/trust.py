@@ -4,22 +4,28 @@ An agent that works in a folder can write the policy file in it. So a person rec
 (`indult trust`), and the ledger keeps the policy with it. As long as the file says something else, both versions are
 held against each action and the stricter one counts. Without a record the file holds as it is.
 
-Ledger: stream `trust:<digest of the path>`, kind `trusted {path, digest, model, by}`.
+A record also says of which file it was made, byte for byte. As long as these are the bytes, and this the version of
+indult that recorded it, the policy of the record holds and the file need not be understood once more.
+
+Ledger: stream `trust:<digest of the path>`, kind `trusted {path, digest, model, by, file, version}`; stream
+`policy:<digest of the path>`, kind `policy_seen {path, digest, model, file, version}`, one for each version of the file
+that hooks judged by.
 """
 
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from indult import __version__
 from indult.canonical import canonical, digest_text, parse_json
 from indult.errors import ForgedRecord, IndultError
 from indult.places import config_folder
-from indult.policy import Policy, load_policy
+from indult.policy.files import policy_text, text_digest
+from indult.policy.model import Policy
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from indult.ledger import Event, Ledger
 
@@ -31,6 +37,7 @@ __all__ = [
     "effective_policy",
     "real_place",
     "record_trust",
+    "seen_policy",
     "trust_stream",
     "trusted",
 ]
@@ -41,11 +48,11 @@ SYSTEM: Final = "/etc/indult/policy.yaml"
 _LARGEST: Final = 16_000_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Trusted:
+class Trusted(NamedTuple):
     """What a person recorded last of a policy file: its digest, when, and who.
 
-    `model` is the whole policy, packed, and `version` that of the stream.
+    `model` is the whole policy, packed, and `version` that of the stream. `file` is the digest of the file that it was
+    read from, by the version of indult that `read_by` names; both are empty where that is not known.
     """
 
     path: str
@@ -54,6 +61,8 @@ class Trusted:
     by: str
     version: int
     model: str
+    file: str = ""
+    read_by: str = ""
 
     @property
     def policy(self) -> Policy:
@@ -62,12 +71,8 @@ class Trusted:
         Raises:
             ForgedRecord: What is kept is not the policy of this digest.
         """
-        try:
-            policy = Policy.from_dict(parse_json(_unpacked(self.model), name="the trusted policy"))
-            same = policy.digest == self.digest
-        except (IndultError, ValueError) as exc:
-            raise _forged(self.path) from exc
-        if not same:
+        policy = _policy(self.model, self.digest)
+        if policy is None:
             raise _forged(self.path)
         return policy
 
@@ -99,7 +104,8 @@ def trusted(path: str | os.PathLike[str], ledger: Ledger) -> Trusted | None:
     values = {name: last.data.get(name) for name in ("path", "digest", "model", "by")}
     if last.kind != "trusted" or not all(isinstance(value, str) for value in values.values()):
         raise _forged(path)
-    return Trusted(**{name: str(value) for name, value in values.items()}, at=last.at, version=last.version)
+    read = {"file": str(last.data.get("file", "")), "read_by": str(last.data.get("version", ""))}
+    return Trusted(**{name: str(value) for name, value in values.items()}, at=last.at, version=last.version, **read)
 
 
 def record_trust(path: str | os.PathLike[str], policy: Policy, ledger: Ledger, *, by: str) -> Trusted:
@@ -116,10 +122,25 @@ def record_trust(path: str | os.PathLike[str], policy: Policy, ledger: Ledger, *
     model = _packed(canonical(policy.to_dict()))
     data = {"path": _named(path), "digest": policy.digest, "model": model, "by": by}
     _ = Trusted(**data, at="", version=0).policy  # A record that nobody could read would be worse than none.
-    ledger.append(Draft(stream=stream, kind="trusted", data=data), expect={stream: before.version if before else 0})
+    ledger.append(
+        Draft(stream=stream, kind="trusted", data={**data, **_source(path, policy)}),
+        expect={stream: before.version if before else 0},
+    )
     after = trusted(path, ledger)
     assert after is not None
     return after
+
+
+def _source(path: str | os.PathLike[str], policy: Policy) -> dict[str, str]:
+    """Return which file a policy was read from, if it is what the file at `path` says."""
+    from indult.policy.load import loads_policy
+
+    try:
+        raw = policy_text(path)
+        same = loads_policy(raw).digest == policy.digest
+    except IndultError:
+        return {}
+    return {"file": text_digest(raw), "version": __version__} if same else {}
 
 
 def effective_policy(
@@ -127,32 +148,81 @@ def effective_policy(
     ledger: Ledger | None = None,
     *,
     found: Policy | None = None,
+    load: Callable[[bytes], Policy] | None = None,
     user: str | None = None,
     system: str = SYSTEM,
 ) -> Policy:
     """Return what holds for the policy file at `path`: with what is trusted of it, the user's and the system's policy.
 
-    `found` is what the file says where it was read already, or read from elsewhere, such as a commit. `user` is
+    `found` is what the file says where it was read already, or read from elsewhere, such as a commit; `load` makes a
+    policy of its text otherwise. `user` is
     `policy.yaml` in the folder of settings by default. Neither that nor `system` need be there.
 
     Raises:
         PolicyError: A file cannot be loaded, or the policies do not go together.
         ForgedRecord: The record of what is trusted is not what its chain says.
     """
-    found = load_policy(os.fspath(path)) if found is None else found
     others: dict[str, Policy] = {}
     record = None if ledger is None else trusted(path, ledger)
+    found = _read(path, record, load) if found is None else found
     if record is not None and record.digest != found.digest:
         found, others["changed"] = record.policy, found
     own = os.path.realpath(path)
     for name, place in (("user", user or os.path.join(config_folder(), "policy.yaml")), ("system", system)):  # noqa: PTH118
         if os.path.realpath(place) != own and _is_there(place):
-            others[name] = load_policy(place)
+            others[name] = _read(place, None, None)
     if not others:
         return found
     from indult.policy.merge import merge
 
     return merge(found, others)
+
+
+def _read(path: str | os.PathLike[str], record: Trusted | None, load: Callable[[bytes], Policy] | None) -> Policy:
+    """Return what a file says: by the record of it, where it is of these bytes and of this version, or else by loading it."""
+    raw = policy_text(path)
+    if record is not None and record.read_by == __version__ and record.file == text_digest(raw):
+        return record.policy
+    if load is not None:
+        return load(raw)
+    from indult.policy.load import loads_policy
+
+    return loads_policy(raw, source=os.fspath(path))
+
+
+def seen_policy(path: str | os.PathLike[str], raw: bytes, ledger: Ledger) -> Policy:
+    """Return the policy that the text of a file is, by the record of it where the same was read before.
+
+    To understand a policy of a hundred rules takes longer than to judge by it. So what was understood is recorded, which
+    also tells afterwards which policy judged. Whoever could forge the record could as well write the file.
+
+    Raises:
+        PolicyError: The text is no policy.
+    """
+    from indult.ledger.streams import Draft
+
+    stream = "policy:" + digest_text(_named(path))
+    source = {"file": text_digest(raw), "version": __version__}
+    last = ledger.last(stream, "policy_seen")
+    if last is not None and {name: last.data.get(name) for name in source} == source:
+        known = _policy(str(last.data.get("model")), str(last.data.get("digest")))
+        if known is not None:
+            return known
+    from indult.policy.load import loads_policy
+
+    found = loads_policy(raw, source=os.fspath(path))
+    data = {"path": _named(path), "digest": found.digest, "model": _packed(canonical(found.to_dict())), **source}
+    ledger.append(Draft(stream, "policy_seen", data))
+    return found
+
+
+def _policy(model: str, digest: str) -> Policy | None:
+    """Return the policy that a record keeps, none where it is not the one of this digest."""
+    try:
+        policy = Policy.from_dict(parse_json(_unpacked(model), name="the recorded policy"))
+        return policy if policy.digest == digest else None
+    except (IndultError, ValueError):
+        return None
 
 
 def _is_there(path: str) -> bool:
@@ -166,8 +236,7 @@ def _is_there(path: str) -> bool:
     return True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class Change(NamedTuple):
     """One difference between two versions of a policy: a key of the file, or a rule with its keys; none is absence."""
 
     what: str

@@ -302,6 +302,8 @@ SCRIPT = """
 import os, sys
 sys.path[:0] = {path!r}
 from indult.errors import LedgerError
+# What is imported late otherwise: the other user may not be able to read the installation.
+import pathlib, indult.ledger.checking
 from indult.ledger import Draft
 from indult.ledger.sqlite import SqliteLedger
 if os.geteuid() == 0:

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import json
+
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from indult.policy.dispatch import Dispatch
+from indult.policy.dispatch import CommandDispatch, Dispatch
 from indult.policy.patterns import command_pattern, glob
 
 GLOBS = st.lists(
@@ -52,12 +54,33 @@ def test_a_pattern_of_every_form_is_found(pattern: str, name: str) -> None:
     assert (4, 0) == (dispatch.meets(name), dispatch.meets("else" + name.replace("/", "-")[:-1]))
 
 
-def test_other_matchers_are_always_asked() -> None:
-    """A matcher that no glob stands for is tried with every name."""
-    matches = command_pattern("git push")
-    dispatch = Dispatch([], [(1, lambda name: matches(name, False)), (2, lambda name: matches(name, True))])
+COMMANDS = ["git push", "git", "ls", "**", "-x", '["git", "a b"]', "- x"]
+WORDS = st.sampled_from(["git", "push", "ls", "-x", "-", "a b", None, ""])
 
-    assert [3, 2, 0] == [dispatch.meets(name) for name in ('["git","push"]', '["git",null]', '["ls"]')]
+
+@given(
+    st.lists(st.tuples(st.sampled_from([1, 2, 4]), st.sampled_from(COMMANDS), st.booleans()), max_size=6),
+    st.lists(WORDS, max_size=3),
+    st.sampled_from([None, ["-x"], []]),
+)
+@example([(1, "git push", True)], [None, "push"], None)
+@example([(1, "-x", True)], ["ls"], ["-x"])
+def test_what_is_found_of_commands_is_what_every_pattern_says_alone(
+    patterns: list[tuple[int, str, bool]], argv: list[str | None], options: list[str] | None
+) -> None:
+    """Filing command patterns under the word that names the program never changes which rules a command meets."""
+    name = json.dumps({"argv": argv, "options": options})
+    expected = 0
+    matchers = []
+    for bit, text, cautious in patterns:
+        matches = command_pattern(text)
+        expected |= bit * matches(name, cautious)
+        matchers.append((bit, text, lambda name, matches=matches, cautious=cautious: matches(name, cautious)))
+
+    assert expected == CommandDispatch(matchers).meets(name)
+    assert CommandDispatch(matchers).meets("{") == sum(
+        {bit for bit, text, cautious in patterns if cautious or text == "**"}
+    )
 
 
 def test_a_name_that_repeats_a_folder_is_tried_once() -> None:

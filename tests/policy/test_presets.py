@@ -22,7 +22,7 @@ def test_every_preset_loads_and_shows_what_it_means(name: str) -> None:
 
 def test_presets_are_named_with_their_version() -> None:
     """The presets of this version, by the names that `extends` takes."""
-    assert ["indult/readonly-tools@1", "indult/repository@1"] == names()
+    assert ["indult/commands@1", "indult/readonly-tools@1", "indult/repository@1"] == names()
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ def test_an_unknown_preset_lists_those_there_are(name: str) -> None:
     with pytest.raises(PolicyError) as caught:
         preset(name)
 
-    assert "there are `indult/readonly-tools@1`, `indult/repository@1`" == caught.value.hint
+    assert "there are `indult/commands@1`, `indult/readonly-tools@1`, `indult/repository@1`" == caught.value.hint
 
 
 @pytest.mark.parametrize(

@@ -63,7 +63,7 @@ WORST = """
 - {schema: 1, rules: [{id: a, effect: deny, says: x, exception: dependency}]}
 - {schema: 1, rules: [{id: a, effect: allow, target: []}]}
 - {schema: 1, rules: [{id: a, effect: allow, target: ["file:a", "file:a"]}]}
-- {schema: 1, rules: [{id: a, effect: allow, target: ["file:a", "read:a"]}]}
+- {schema: 1, rules: [{id: a, effect: allow, target: ["file:a", "tool:a"]}]}
 - {schema: 1, rules: [], checks: [make]}
 - {schema: 1, extends: indult/repository@1, words: [repo.rest]}
 - {schema: 1, extends: indult/repository@1, words: {repo.rest: {}}}

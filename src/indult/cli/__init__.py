@@ -17,7 +17,11 @@ __all__ = ["VERBS", "main"]
 VERBS: Final[dict[str, tuple[str, str]]] = {
     "mixer": ("indult.cli.mixer", "Run the worked example: five agents in a park under one policy."),
     "check": ("indult.cli.check", "Judge one action and end with the verdict's exit code."),
-    "brief": ("indult.cli.brief", "Print the text that a proposer reads of a policy."),
+    "init": ("indult.cli.init", "Set indult up in this repository: policy, hooks, ledger, trust."),
+    "doctor": ("indult.cli.doctor", "Prove that the hooks of this repository block what they must."),
+    "lint": ("indult.cli.lint", "Find instructions that say something else than the gate answers."),
+    "hook": ("indult.cli.hook", "Answer a coding agent's hook: judge its call before it runs."),
+    "brief": ("indult.cli.brief", "Print the text that a proposer reads of a policy, or write it into files."),
     "policy": ("indult.cli.policy", "Show a policy, find the errors of policy files, print their schema."),
     "test": ("indult.cli.test", "Hold a policy against cases, or against an old ledger."),
     "request": ("indult.cli.request", "Ask a person to open exactly one call."),
@@ -37,8 +41,11 @@ VERBS: Final[dict[str, tuple[str, str]]] = {
 }
 """Verb -> its module and one line of help, so that `indult --help` imports no verb."""
 
-QUICK: Final = frozenset({"check"})
+QUICK: Final = frozenset({"check", "hook"})
 """Verbs of which a plain command line is read without click (`indult.cli.plain`)."""
+
+BLOCKS: Final = 2
+"""What `indult hook` ends with whatever goes wrong: a harness takes any other code but this as leave to run the tool."""
 
 
 def main(args: Sequence[str] | None = None) -> int:
@@ -49,7 +56,10 @@ def main(args: Sequence[str] | None = None) -> int:
         gc.set_threshold(100_000)
     from indult.cli.edge import deliver
 
-    code = deliver(lambda: _run(sys.argv[1:] if args is None else list(args)))
+    given = sys.argv[1:] if args is None else list(args)
+    code = deliver(lambda: _run(given))
+    if code and given[:1] == ["hook"]:
+        code = BLOCKS
     if args is None:
         gc.freeze()
     return code

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-__all__ = ["deliver", "emit", "interrupted", "printable", "read_input", "say"]
+__all__ = ["deliver", "emit", "interrupted", "printable", "read_input", "say", "unexpected"]
 
 INTERRUPTED: Final = 130
 """What a shell reports for a command that Ctrl-C ended."""
@@ -40,9 +40,9 @@ def deliver(call: Callable[[], object]) -> int:
     except OSError as exc:
         if exc.errno in _UNDELIVERED and exc.filename is None:
             return _undelivered(exc, 1)
-        return _fail([_unexpected(exc)], 1)
+        return _fail([unexpected(exc)], 1)
     except Exception as exc:
-        return _fail([_unexpected(exc)], 1)
+        return _fail([unexpected(exc)], 1)
     return _deliver(code if isinstance(code, int) else 0)
 
 
@@ -128,7 +128,8 @@ def _give_up(stream: TextIO) -> None:
     os.close(quiet)
 
 
-def _unexpected(exc: Exception) -> str:
+def unexpected(exc: BaseException) -> str:
+    """Return what to say of an error that is none of ours, whose traceback is kept in a file."""
     what = " ".join(f"{type(exc).__name__}: {exc}".split())
     return f"indult itself failed, the traceback is in `{_write_log(exc)}`: {what}"
 
@@ -149,7 +150,7 @@ def _speak_utf8() -> None:
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 # it stays open to the end
 
 
-def _write_log(exc: Exception) -> Path:
+def _write_log(exc: BaseException) -> Path:
     """Write the traceback where only this user can read it, and return the file."""
     import tempfile
     import time

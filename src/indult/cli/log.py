@@ -69,7 +69,8 @@ def _newest(ledger: Ledger, stream: str | None, kinds: tuple[str, ...] | None, l
     """Iterate over the newest events, oldest first."""
     if limit == 0:
         return ledger.events(stream, kinds=kinds)
-    return reversed(list(ledger.events(stream, kinds=kinds, limit=limit, newest_first=True)))
+    newest = list(ledger.events(stream, kinds=kinds, limit=limit, newest_first=True))
+    return iter(newest[::-1])
 
 
 def _follow(ledger: Ledger, stream: str | None, kinds: tuple[str, ...] | None, after: int, *, as_json: bool) -> None:

@@ -4,19 +4,27 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Final
+from dataclasses import replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from indult.actions import Action
 from indult.boundary import Boundary
 from indult.canonical import canonical
+from indult.decompose import Decompose, decompose
 from indult.errors import ApprovalError, InputError, LedgerConflict, ScopeError
-from indult.gate.requests import Requests, check_subject
+from indult.gate import denials, index
+from indult.gate.subjects import check_subject
 from indult.judgements import Judgement, Verdict
-from indult.ledger import Body, Draft, Event, Ledger, mask
-from indult.ledger.masking import suspicious
+from indult.ledger.masking import mask, suspicious
+from indult.ledger.streams import Body, Draft
 from indult.policy import DEFAULT, Policy, Record
-from indult.scopes import Scope
+
+if TYPE_CHECKING:
+    from indult.approvals import Grant
+    from indult.gate.requests import Requests
+    from indult.ledger import Event, Ledger
+    from indult.scopes import Scope
 
 __all__ = ["PREVIEW_BYTES", "Gate", "Settled", "kept", "preview"]
 
@@ -24,53 +32,82 @@ PREVIEW_BYTES = 2000
 """How much of an action's content the ledger keeps under `record: preview` (design section 5)."""
 
 
+_TITLE: Final = 80
+"""How many characters of what a request opens stand in its title."""
+
 _ATTEMPTS: Final = 1000
 """How often an action is judged again because somebody got ahead: so many mean a defect, and nothing is approved."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settled:
+class Settled(NamedTuple):
     """A judgement with what has to be appended in the same transaction: uses of grants, or a request that opens."""
 
     judgement: Judgement
     drafts: tuple[Draft, ...] = ()
-    expect: Mapping[str, int] = field(default_factory=dict)
+    expect: Mapping[str, int] = MappingProxyType({})
+    refused: bool = False
+    """Whether nothing is left to be waited for: it was denied, or nobody is asked, or a person said no."""
 
 
 class Gate:
     """Judges the actions of one subject under one policy and keeps the judgements in a ledger.
 
     `check` records, uses up a grant that its judgement relies on, and opens a request where a person has to be asked;
-    `review` judges and leaves no trace. `requests` are those of the ledger, if they are not to be made here.
+    `review` judges and leaves no trace. `requests` are those of the ledger, if they are not to be made here, and
+    `decompose` takes actions apart.
     """
 
-    def __init__(self, policy: Policy, ledger: Ledger, subject: str, *, requests: Requests | None = None) -> None:
+    def __init__(
+        self,
+        policy: Policy,
+        ledger: Ledger,
+        subject: str,
+        *,
+        requests: Requests | None = None,
+        decompose: Decompose = decompose,
+    ) -> None:
         check_subject(subject)
         self.policy = policy
         self.ledger = ledger
         self.subject = subject
-        self.requests = requests if requests is not None else Requests(ledger, policy)
+        self._requests = requests
         self._last: tuple[str, Body] | None = None
-        self._boundary = Boundary(policy=policy, subject=subject)
+        self._boundary = Boundary(policy=policy, subject=subject, decompose=decompose)
         self._over = False
+        self.repeated = 0
+        """How often what `check` judged last was refused before and now; 0 where it was not refused."""
+
+    @property
+    def requests(self) -> Requests:
+        """Return the requests of the ledger: imported when there are some, since most actions meet none."""
+        if self._requests is None:
+            from indult.gate.requests import Requests
+
+            self._requests = Requests(self.ledger, self.policy)
+        return self._requests
 
     def boundary(self) -> Boundary:
         """Return the boundary in force now: the policy and the live grants of the subject, folded afresh."""
-        found = self.requests.look(self.subject)
-        grants, self._over = found.grants, bool(found.over)
+        grants: tuple[Grant, ...] = ()
+        self._over = False
+        if self.ledger.recall(index.live(self.subject)):
+            found = self.requests.look(self.subject)
+            grants, self._over = found.grants, bool(found.over)
         if grants != self._boundary.grants:
-            self._boundary = Boundary(policy=self.policy, subject=self.subject, grants=grants)
+            self._boundary = replace(self._boundary, grants=grants)
         return self._boundary
 
     def review(self, action: Action, facts: Mapping[str, Any], *, briefed: str | None = None) -> Judgement:
         """Judge an action; nothing is recorded, nothing is used up and no request opens."""
         return self.boundary().judge(action, facts, briefed=briefed)
 
-    def check(self, action: Action, facts: Mapping[str, Any], *, briefed: str | None = None) -> Judgement:
+    def check(
+        self, action: Action, facts: Mapping[str, Any], *, briefed: str | None = None, session: str | None = None
+    ) -> Judgement:
         """Judge an action and record the judgement in the subject's stream.
 
         A use of each grant that it relies on is reserved in the same transaction; an ask opens a request, or finds the
-        one that is open already.
+        one that is open already; a refusal is counted (`indult.gate.denials`). `session` is whose call it is.
 
         Raises:
             ApprovalError: A grant that judges as live cannot be used, so its records are damaged.
@@ -90,6 +127,8 @@ class Gate:
                     raise
                 continue  # it was used up or taken back since: judged again, that is no approval
             fields, bodies = self.record(action, facts, settled.judgement)
+            fields |= self._refusal(action, facts, settled, session)
+            fields |= {name: text for name, text in (("call", action.call_id), ("session", session)) if text}
             mine = Draft(stream=self.subject, kind="judgement", data=fields, bodies=bodies)
             try:
                 events = self.ledger.append(*settled.drafts, mine, expect=settled.expect)
@@ -100,6 +139,23 @@ class Gate:
             self.appended(settled, events)
             return settled.judgement
         raise AssertionError("unreachable")
+
+    def _refusal(
+        self, action: Action, facts: Mapping[str, Any], settled: Settled, session: str | None
+    ) -> dict[str, Any]:
+        """Return what a refusal adds to the data of its event, and keep how often it was made."""
+        self.repeated = 0
+        if not settled.refused:
+            return {}
+        data, self.repeated = denials.views(
+            self.ledger,
+            self.subject,
+            settled.judgement,
+            self._boundary.at_fault(action, facts),
+            actor=action.actor,
+            session=session,
+        )
+        return data
 
     def settle(self, action: Action, facts: Mapping[str, Any], judgement: Judgement) -> Settled:
         """Return what follows from a judgement of the boundary in force, to be appended together with its record.
@@ -119,32 +175,54 @@ class Gate:
         # Under `mode: observe` nothing waits for an answer, so nobody is asked.
         if judgement.verdict is Verdict.ASK_USER and judgement.enforced:
             return self._ask(action, facts, judgement)
-        return Settled(judgement=judgement)
+        return Settled(judgement=judgement, refused=judgement.verdict is Verdict.DENY and judgement.enforced)
 
     def appended(self, settled: Settled, events: Iterable[Event]) -> None:
         """Take note of the events that a settled judgement was appended with, and tidy up what is over by time."""
-        self.requests.note(events)
+        if settled.drafts:
+            self.requests.note(events)
         if self._over or settled.judgement.request is not None:
             self.requests.sweep(self.subject)
 
     def _ask(self, action: Action, facts: Mapping[str, Any], judgement: Judgement) -> Settled:
+        from indult.approvals import RequestState
+
         try:
             opening = self.requests.opening(
-                Scope.call(action, subject=self.subject),
+                self._asked(action, facts),
                 boundary=self._boundary,
                 requested_by=action.actor,
                 action=action,
                 facts=facts,
             )
         except (ApprovalError, ScopeError) as exc:
-            return Settled(judgement=judgement._replace(reason=f"{judgement.reason} (nobody was asked: {exc.message})"))
+            reason = f"{judgement.reason} (nobody was asked: {exc.message})"
+            return Settled(judgement=judgement._replace(reason=reason), refused=True)
         answer = opening.standing.answer
         reason = f"{judgement.reason} (request `{opening.request}`: {answer})" if answer else judgement.reason
         return Settled(
             judgement=judgement._replace(request=opening.request, reason=reason),
             drafts=opening.drafts,
             expect=opening.expect,
+            refused=opening.standing.state is RequestState.REJECTED,
         )
+
+    def _asked(self, action: Action, facts: Mapping[str, Any]) -> Scope:
+        """Return the scope of what a person has to be asked about: the call, or exactly those of its parts that ask.
+
+        Raises:
+            ScopeError: It cannot be told exactly, or is more than a person can be asked to read.
+        """
+        from indult.scopes import Scope
+
+        if not self._boundary.decompose(action):
+            return Scope.call(action, subject=self.subject)
+        targets = [fault.target for fault in self._boundary.at_fault(action, facts)]
+        scope = Scope.parts(targets, subject=self.subject, title="part of one call")
+        # The first words of what it opens, so that one question can be told from another in a list.
+        first = scope.words()[0]
+        title = first if len(first) <= _TITLE else first[: _TITLE - 1] + "…"
+        return replace(scope, title=title)
 
     def record(
         self, action: Action, facts: Mapping[str, Any], judgement: Judgement, extra: Mapping[str, Any] | None = None

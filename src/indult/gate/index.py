@@ -14,11 +14,13 @@ long after a million dead requests as after none. Whatever is found is folded fr
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from indult.approvals import Choice, HumanDecision, RequestState, Standing
 from indult.canonical import digest
-from indult.scopes import Scope
+
+if TYPE_CHECKING:
+    from indult.approvals import HumanDecision, Standing
+    from indult.scopes import Scope
 
 __all__ = ["GRANTS", "OPEN", "asked", "asked_key", "entries", "live", "of_grant", "opened"]
 
@@ -51,6 +53,8 @@ def asked_key(kind: str, scope: Scope) -> str:
 
 def entries(standing: Standing) -> dict[str, dict[str, Any]]:
     """Return what the views say of a request that stands like this."""
+    from indult.approvals import RequestState
+
     request = standing.request
     subject = request.scope.subject
     is_open = standing.state is RequestState.OPEN
@@ -67,4 +71,6 @@ def entries(standing: Standing) -> dict[str, dict[str, Any]]:
 
 def of_grant(decision: HumanDecision) -> dict[str, dict[str, Any]]:
     """Return what the views say of the grant that a decision opens."""
+    from indult.approvals import Choice
+
     return {GRANTS: {decision.grant: {"request": decision.request}}} if decision.choice is Choice.APPROVE else {}

@@ -29,16 +29,14 @@ from indult.gate import index
 from indult.gate.deciding import check_decision, check_origin, gone
 from indult.gate.marks import Mark, mark_of
 from indult.gate.records import Folded, Live, Records, timed_out
+from indult.gate.subjects import check_subject
 from indult.gate.times import check_time
 from indult.ids import new_id
 from indult.ledger import Draft, Event, Ledger, mask, mask_text, utc_now
 from indult.policy import Policy
 from indult.scopes import Scope
 
-__all__ = ["Opening", "Requests", "asked_stream", "check_subject"]
-
-_OWN: Final = ("request:", "requests:", "trust:", "memory:")
-"""How the names of streams begin that keep other records than judgements."""
+__all__ = ["Opening", "Requests", "asked_stream"]
 
 _ATTEMPTS: Final = 1000
 """How often a write is tried again. Each conflict means that somebody else got ahead, so this many mean a defect."""
@@ -52,16 +50,6 @@ class Opening:
     standing: Standing
     drafts: tuple[Draft, ...] = ()
     expect: Mapping[str, int] = field(default_factory=dict)
-
-
-def check_subject(subject: str) -> None:
-    """Refuse a subject whose judgements would be written among the ledger's own records.
-
-    Raises:
-        InputError: It is the name of such a stream, or empty.
-    """
-    if not subject or subject == "ledger" or subject.startswith(_OWN):
-        raise InputError(f"`{subject}` cannot be a subject", hint="any other name, for instance `session:42`")
 
 
 def asked_stream(subject: str) -> str:

@@ -1,4 +1,7 @@
-"""The file of a SQLite ledger: opened so that no one else can read it, and every failure told in one clear error."""
+"""The file of a SQLite ledger: opened so that no one else can read it, and every failure told in one clear error.
+
+Its path is a text: whoever judges an action has no time to import `pathlib`.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +10,9 @@ import os
 import sqlite3
 import stat
 import time
+from _thread import RLock
 from contextlib import suppress
-from pathlib import Path
-from threading import RLock
 from typing import TYPE_CHECKING, Final
-from urllib.parse import quote
 
 from indult.errors import LedgerBusy, LedgerCorrupt, LedgerError, LedgerFull, LedgerNewer, LedgerReadOnly
 from indult.ledger.migrations import APPLICATION_ID, MIGRATIONS, version
@@ -24,7 +25,7 @@ __all__ = ["Guard", "connect", "ledger_error"]
 _RESTORE: Final = "keep the file as it is, and restore a copy that verifies"
 
 
-def connect(path: Path, *, read_only: bool, create: bool, timeout: float) -> sqlite3.Connection:
+def connect(path: str, *, read_only: bool, create: bool, timeout: float) -> sqlite3.Connection:
     """Open the ledger at `path`, making file and folder if `create` and not `read_only`, and bring its tables up to date.
 
     Raises:
@@ -49,10 +50,10 @@ def connect(path: Path, *, read_only: bool, create: bool, timeout: float) -> sql
     return db
 
 
-def _check_file(path: Path) -> bool:
+def _check_file(path: str) -> bool:
     """Tell whether there is a file, refusing what is not a plain one."""
     try:
-        mode = path.lstat().st_mode
+        mode = os.lstat(path).st_mode
     except FileNotFoundError:
         return False
     if stat.S_ISREG(mode):
@@ -62,9 +63,11 @@ def _check_file(path: Path) -> bool:
     raise LedgerError(f"the ledger `{path}` is {kind}", hint=hint)
 
 
-def _make_file(path: Path) -> None:
+def _make_file(path: str) -> None:
     """Make the file for its owner only, and each folder that is missing on the way."""
-    missing = [folder for folder in path.parents if not folder.exists()]
+    from pathlib import Path
+
+    missing = [folder for folder in Path(path).parents if not folder.exists()]
     for folder in reversed(missing):
         folder.mkdir(mode=0o700, exist_ok=True)
     # SQLite gives its side files the mode of this one. NOFOLLOW: a link put there meanwhile is not written through.
@@ -72,12 +75,12 @@ def _make_file(path: Path) -> None:
     os.close(os.open(path, flags, 0o600))
 
 
-def _open(path: Path, *, read_only: bool, timeout: float) -> sqlite3.Connection:
+def _open(path: str, *, read_only: bool, timeout: float) -> sqlite3.Connection:
     mode = "ro" if read_only else "rw"
-    if read_only and not os.access(path.parent, os.W_OK) and not Path(f"{path}-wal").exists():
+    if read_only and not os.access(os.path.dirname(path) or ".", os.W_OK) and not os.path.exists(f"{path}-wal"):  # noqa: PTH110, PTH120
         # Nobody can have written here since it was closed, and SQLite could not make the side files that it wants.
         mode = "ro&immutable=1"
-    uri = f"file:{quote(str(path.absolute()))}?mode={mode}"
+    uri = f"file:{_quoted(os.path.abspath(path))}?mode={mode}"  # noqa: PTH100
     try:
         # One lock of the ledger's own keeps threads apart, statement caches of the connection included.
         return sqlite3.connect(uri, uri=True, timeout=timeout, isolation_level=None, check_same_thread=False)
@@ -85,7 +88,15 @@ def _open(path: Path, *, read_only: bool, timeout: float) -> sqlite3.Connection:
         raise ledger_error(exc, path) from exc
 
 
-def _settle(db: sqlite3.Connection, path: Path, *, read_only: bool, timeout: float) -> None:
+def _quoted(path: str) -> str:
+    """Return a path as it stands in a URI: RFC 3986, each byte but letters, digits and `_.-~/` as its number."""
+    return "".join(chr(byte) if byte in _PLAIN else f"%{byte:02X}" for byte in os.fsencode(path))
+
+
+_PLAIN: Final = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-~/")
+
+
+def _settle(db: sqlite3.Connection, path: str, *, read_only: bool, timeout: float) -> None:
     # A file from elsewhere may hold a schema made to do harm, and damage is better found than read.
     db.execute("PRAGMA trusted_schema = OFF")
     db.execute("PRAGMA cell_size_check = ON")
@@ -118,7 +129,7 @@ def _settle(db: sqlite3.Connection, path: Path, *, read_only: bool, timeout: flo
         _migrate(db, path)
 
 
-def _check_version(db: sqlite3.Connection, path: Path) -> None:
+def _check_version(db: sqlite3.Connection, path: str) -> None:
     application = db.execute("PRAGMA application_id").fetchone()[0]
     found = version(db)
     if application == APPLICATION_ID:
@@ -144,7 +155,7 @@ def _use_wal(db: sqlite3.Connection, timeout: float) -> None:
         time.sleep(0.01)
 
 
-def _migrate(db: sqlite3.Connection, path: Path) -> None:
+def _migrate(db: sqlite3.Connection, path: str) -> None:
     db.execute("BEGIN IMMEDIATE")
     try:
         _check_version(db, path)  # another process may have been quicker
@@ -170,7 +181,7 @@ class Guard:
 
     __slots__ = ("_lock", "_path", "_process")
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: str) -> None:
         self._lock = RLock()
         self._path = path
         self._process = os.getpid()
@@ -191,7 +202,7 @@ class Guard:
             raise ledger_error(error, self._path) from error
 
 
-def ledger_error(error: sqlite3.Error, path: Path) -> LedgerError:
+def ledger_error(error: sqlite3.Error, path: str) -> LedgerError:
     """Return the error that says what a failure of SQLite means for the ledger at `path`."""
     code = getattr(error, "sqlite_errorcode", 0)
     primary = code & 0xFF
@@ -236,7 +247,7 @@ _DAMAGED = {
 }
 
 
-def _os_error(path: Path, error: OSError) -> LedgerError:
+def _os_error(path: str, error: OSError) -> LedgerError:
     why = (error.strerror or str(error)).lower()
     if isinstance(error, PermissionError) or error.errno == errno.EROFS:
         return LedgerReadOnly(f"the ledger `{path}` cannot be made: {why}", hint="check the mode of the folder")

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import functools
 import re
-import string
 from collections.abc import Callable, Collection
 from typing import Any, Final, NamedTuple
 
@@ -128,7 +127,7 @@ _NAMES: Final = (
 _TELLING: Final = (*_NAMES, "authorization")
 _FLAG: Final = rf"--?(?:\w[\w-]{{0,64}}-)?(?:{'|'.join(map(re.escape, _NAMES))})$"
 
-_LOWER: Final = {ord(upper): lower for upper, lower in zip(string.ascii_uppercase, string.ascii_lowercase, strict=True)}
+_LOWER: Final = {ord(upper): upper.lower() for upper in "ABCDEFGHIJKLMNOPQRSTUVWXYZ"}
 _LONGEST: Final = 4096
 _SHORTEST: Final = len("pwd=x")
 _JWT_PART: Final = 8

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from indult.errors import MissingExtra, UsageError
@@ -12,6 +11,7 @@ from indult.places import default_ledger
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from indult.ledger.protocol import Ledger
 
@@ -20,6 +20,8 @@ __all__ = ["default_path", "open_ledger"]
 
 def default_path() -> Path:
     """Return where the ledger is by default: that of the repository one stands in, else the user's own."""
+    from pathlib import Path
+
     return Path(default_ledger())
 
 
@@ -38,7 +40,7 @@ def open_ledger(
         MissingExtra: The address is of PostgreSQL.
         UsageError: The address is of no known kind.
     """
-    path = default_path() if address is None else address
+    path = default_ledger() if address is None else address
     if isinstance(path, str) and "://" in path:
         scheme, _, rest = path.partition("://")
         if scheme in {"postgres", "postgresql"}:

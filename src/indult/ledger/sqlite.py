@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from indult.errors import InputError, LedgerBusy, LedgerCorrupt, LedgerReadOnly
-from indult.ledger import checking
-from indult.ledger.audit import ANCHORED, FORGOTTEN, Anchor, anchor_data
 from indult.ledger.files import Guard, connect, roll_back
 from indult.ledger.migrations import FAMILY, RANKED
 from indult.ledger.streams import (
@@ -29,11 +27,11 @@ from indult.ledger.tables import Folder
 from indult.ledger.views import Changes, changes
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+    from pathlib import Path
     from types import TracebackType
 
-    from indult.ledger.audit import Verification
+    from indult.ledger.audit import Anchor, Verification
 
 __all__ = ["SqliteLedger"]
 
@@ -58,12 +56,19 @@ class SqliteLedger:
         create: bool = True,
         timeout: float = 5.0,
     ) -> None:
-        self.path = Path(path)
+        self._path = os.fspath(path)
         self.read_only = read_only
         self._clock = clock
-        self._db = connect(self.path, read_only=read_only, create=create, timeout=timeout)
-        self._guard = Guard(self.path)
+        self._db = connect(self._path, read_only=read_only, create=create, timeout=timeout)
+        self._guard = Guard(self._path)
         self._folder = Folder("main")
+
+    @property
+    def path(self) -> Path:
+        """Return the path of the file."""
+        from pathlib import Path
+
+        return Path(self._path)
 
     def append(self, *drafts: Draft, expect: Mapping[str, int] | None = None) -> tuple[Event, ...]:
         """Write drafts in one transaction; see `Ledger.append`."""
@@ -121,7 +126,7 @@ class SqliteLedger:
     @contextmanager
     def _transaction(self) -> Iterator[None]:
         if self.read_only:
-            raise LedgerReadOnly(f"the ledger `{self.path}` was opened for reading only")
+            raise LedgerReadOnly(f"the ledger `{self._path}` was opened for reading only")
         self._db.execute("BEGIN IMMEDIATE")
         try:
             yield
@@ -242,6 +247,8 @@ class SqliteLedger:
 
     def forget(self, digest: str) -> bool:
         """Delete the text of a body for good; see `Ledger.forget`."""
+        from indult.ledger.audit import FORGOTTEN
+
         with self._guard:
             with self._transaction():
                 row = self._db.execute("SELECT text IS NULL FROM bodies WHERE digest = ?", (digest,)).fetchone()
@@ -318,6 +325,8 @@ class SqliteLedger:
 
     def anchor(self) -> Anchor:
         """Record an anchor and return what to keep elsewhere; see `Ledger.anchor`."""
+        from indult.ledger.audit import ANCHORED, Anchor, anchor_data
+
         with self._guard, self._transaction():
             position, log, _ = self._log()
             before = self.last(OWN_STREAM, ANCHORED)
@@ -326,11 +335,15 @@ class SqliteLedger:
 
     def verify(self, anchors: Iterable[Anchor] = ()) -> Verification:
         """Recompute everything from the events; see `Ledger.verify`."""
+        from indult.ledger import checking
+
         with self._guard:
             return checking.verify(self._db, anchors)
 
     def rebuild(self) -> int:
         """Drop the views and fold them again from the events."""
+        from indult.ledger import checking
+
         with self._guard, self._transaction():
             return checking.rebuild(self._db)
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from hashlib import sha256
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
 from indult.canonical import MAX_BYTES, canonical, digest_text, parse_json
 from indult.errors import InputError, LedgerConflict
+from indult.hashing import sha256
 from indult.ledger.masking import mask, mask_text, suspicious
 
 if TYPE_CHECKING:
@@ -42,7 +42,8 @@ _UNFIT = re.compile(r"[\x00-\x1f\x7f]")
 
 def utc_now() -> str:
     """Return the time in UTC as the ledger writes it: RFC 3339 with microseconds and `Z`."""
-    return datetime.now(UTC).isoformat(timespec="microseconds")[:26] + "Z"
+    seconds, rest = divmod(time.time_ns(), 1_000_000_000)
+    return f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(seconds))}.{rest // 1000:06d}Z"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +74,7 @@ def _masked(text: str) -> str:
     return text if masked == value else canonical(masked)
 
 
-@dataclass(frozen=True, slots=True)
-class Draft:
+class Draft(NamedTuple):
     """An event to be: what its writer knows of it.
 
     `data` may hold the reserved keys `counts`, `latest`, `keep` and `clear`, which feed the views. The digests of
@@ -87,8 +87,7 @@ class Draft:
     bodies: tuple[Body, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Event:
+class Event(NamedTuple):
     """An event of a stream, as it was written.
 
     `version` counts from 1 within the stream, `position` from 1 over all of them; `at` is the writer's time.
@@ -105,7 +104,7 @@ class Event:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON form."""
-        return {name: getattr(self, name) for name in Event.__dataclass_fields__}
+        return self._asdict()
 
     @classmethod
     def from_dict(cls, value: Mapping[str, Any]) -> Self:

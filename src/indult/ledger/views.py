@@ -13,8 +13,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from indult.canonical import MAX_INTEGER, canonical
 from indult.errors import InputError
@@ -28,8 +27,7 @@ __all__ = ["Changes", "Views", "changes"]
 Number = int | float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Changes:
+class Changes(NamedTuple):
     """What one event does to the views, in the order of its application; objects are canonical JSON text."""
 
     clear: tuple[str, ...] = ()
@@ -105,13 +103,23 @@ def overflow(scope: str, name: str) -> InputError:
     return InputError(f"the counter `{name}` of `{scope}` would pass 2**53 - 1")
 
 
-@dataclass(slots=True)
 class Views:
     """The fold in plain dicts: scope -> name -> value."""
 
-    counters: dict[str, dict[str, Number]] = field(default_factory=dict)
-    latest: dict[str, dict[str, str]] = field(default_factory=dict)
-    kept: dict[str, dict[str, dict[str, None]]] = field(default_factory=dict)
+    __slots__ = ("counters", "kept", "latest")
+
+    def __init__(self) -> None:
+        self.counters: dict[str, dict[str, Number]] = {}
+        self.latest: dict[str, dict[str, str]] = {}
+        self.kept: dict[str, dict[str, dict[str, None]]] = {}
+
+    __hash__ = None  # type: ignore[assignment] # it changes
+
+    def __eq__(self, other: object) -> bool:
+        """Tell whether two folds hold the same."""
+        if not isinstance(other, Views):
+            return NotImplemented
+        return (self.counters, self.latest, self.kept) == (other.counters, other.latest, other.kept)
 
     def check(self, made: Iterable[Changes]) -> None:
         """Refuse changes, to be applied in order, of which one would carry a counter too far."""

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from indult.cel import fuse
 from indult.characters import fold
-from indult.policy.dispatch import Dispatch
-from indult.policy.patterns import KINDS, Matcher, target_pattern, tool_pattern
+from indult.policy.dispatch import CommandDispatch, Dispatch
+from indult.policy.patterns import FILE_KINDS, KINDS, Matcher, is_absolute, overlaps, target_pattern, tool_pattern
 
 if TYPE_CHECKING:
     from indult.cel import Checked, Decide
@@ -67,7 +67,7 @@ class Bucket:
     def __init__(self, policy: Policy, rules: tuple[Rule, ...]) -> None:
         self._policy = policy
         self.rulings = Recent(_SIZE)
-        self._conditions: dict[str, Checked | None] = {rule.id: policy.conditions[rule.id] for rule in rules}
+        self._conditions: dict[str, Checked | None] = {rule.id: policy.condition(rule) for rule in rules}
         deny, ask, allow = (
             tuple(rule for rule in rules if rule.enforced and rule.effect == effect)
             for effect in ("deny", "ask", "allow")
@@ -154,6 +154,7 @@ class BucketCache:
         "_cautious",
         "_guard",
         "_kinds",
+        "_mights",
         "_plain",
         "_policy",
         "_targets",
@@ -165,8 +166,9 @@ class BucketCache:
         self._policy = policy
         self._tools: Recent[str, Bucket | int] = Recent(_SIZE)
         self._buckets: Recent[int, Bucket] = Recent(_SIZE)
-        self._kinds: dict[str, Dispatch] = {}
+        self._kinds: dict[tuple[str, bool], Dispatch | CommandDispatch] = {}
         self._guard: Dispatch | None = None
+        self._mights: Recent[str, list[tuple[Rule, Matcher]]] = Recent(_SIZE)
         self._tool_patterns = [tool_pattern(rule.tool) for rule in policy.rules]
         # Sets of rules are sums of bits, one for each place in `policy.rules`.
         self._plain = _bits(rule.target is None for rule in policy.rules)
@@ -203,19 +205,43 @@ class BucketCache:
         if target is None:
             return self._cautious
         kind, _, name = target.partition(":")
-        dispatch = self._kinds.get(kind)
+        outside = kind in FILE_KINDS and is_absolute(name)
+        dispatch = self._kinds.get((kind, outside))
         if dispatch is None:
             if kind not in KINDS:
                 return 0
-            dispatch = self._kinds[kind] = self._dispatch(kind)
+            dispatch = self._kinds[kind, outside] = self._dispatch(kind, outside=outside)
         return dispatch.meets(name)
 
-    def _dispatch(self, kind: str) -> Dispatch:
-        """Return the patterns of all rules for one kind."""
+    def _dispatch(self, kind: str, *, outside: bool) -> Dispatch | CommandDispatch:
+        """Return the patterns of all rules for one kind; `outside`, for files that do not lie below the root."""
         if kind == "command":
-            others = [(bit, _cautious(rule, one)) for bit, rule, one in self._patterns(kind)]
-            return Dispatch((), others)
-        return Dispatch((bit, one.partition(":")[2]) for bit, _, one in self._patterns(kind))
+            patterns = self._patterns(kind)
+            return CommandDispatch((bit, one.partition(":")[2], _cautious(rule, one)) for bit, rule, one in patterns)
+        globs = [(bit, rule, one.partition(":")[2]) for bit, rule, one in self._patterns(kind)]
+        # What is allowed by a pattern without a root lies below the root.
+        return Dispatch((bit, one) for bit, rule, one in globs if not (outside and _allows_inside(rule, one)))
+
+    def might(self, tool: str, target: str) -> list[Rule]:
+        """Return the rules that deny or ask and that could be about a name that a glob stands for."""
+        found = self._mights.get(target)
+        if found is None:
+            found = self._might(target)
+            if len(target) <= _LONGEST:
+                self._mights.put(target, found)
+        return [rule for rule, matches in found if matches(tool)]
+
+    def _might(self, target: str) -> list[tuple[Rule, Matcher]]:
+        kind, _, name = target.partition(":")
+        return [
+            (rule, matches)
+            for at, (rule, matches) in enumerate(zip(self._policy.rules, self._tool_patterns, strict=True))
+            if self._cautious >> at & 1 and rule.enforced and self._overlaps(rule, kind, name)
+        ]
+
+    def _overlaps(self, rule: Rule, kind: str, name: str) -> bool:
+        patterns = zip(rule.targets, self._targets[rule.id], strict=True)
+        return any(kind in kinds and overlaps(one.partition(":")[2], name) for one, (kinds, _) in patterns)
 
     def _patterns(self, *kinds: str) -> Iterator[tuple[int, Rule, str]]:
         """Yield the patterns that are about one of these kinds, each with the bit of its rule."""
@@ -257,6 +283,10 @@ def _cautious(rule: Rule, pattern: str) -> Matcher:
     _, matches = target_pattern(pattern)
     cautious = rule.effect != "allow"
     return lambda name: matches(name, cautious)
+
+
+def _allows_inside(rule: Rule, glob: str) -> bool:
+    return rule.effect == "allow" and not is_absolute(glob)
 
 
 def _folded(glob: str) -> str:

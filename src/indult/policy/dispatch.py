@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from indult.policy.patterns import Matcher, glob
+from indult.policy.patterns import Matcher, first_word, glob, program
 
-__all__ = ["Dispatch"]
+__all__ = ["CommandDispatch", "Dispatch"]
 
 _Filed = list[tuple[int, Matcher]]
 """The bit of a rule, and one pattern of it."""
@@ -22,18 +22,16 @@ _NONE: Final[_Filed] = []
 class Dispatch:
     """The patterns of many rules for one kind of target; each rule is a bit, and what is found is the sum of them.
 
-    `globs` holds the bit of a rule with a glob of it, `others` with a matcher that no glob stands for.
+    `globs` holds the bit of a rule with a glob of it.
     """
 
     __slots__ = ("_always", "_bases", "_folders", "_names", "_texts")
 
-    def __init__(self, globs: Iterable[tuple[int, str]], others: Iterable[tuple[int, Matcher]] = ()) -> None:
+    def __init__(self, globs: Iterable[tuple[int, str]]) -> None:
         self._always = 0
         self._bases: dict[str, _Filed] = {}
         self._folders: dict[str, _Filed] = {}
         self._texts: dict[str, _Filed] = {}
-        for bit, matches in others:
-            self._texts.setdefault("", []).append((bit, matches))
         for bit, text in globs:
             if text == "**":
                 self._always |= bit
@@ -65,6 +63,29 @@ class Dispatch:
         for text, more in self._texts.items():
             if text in name:
                 filed = [*filed, *more]
+        for bit, matches in filed:
+            if not found & bit and matches(name):
+                found |= bit
+        return found
+
+
+class CommandDispatch:
+    """The same for commands: patterns are filed under the word that names the program."""
+
+    __slots__ = ("_all", "_first")
+
+    def __init__(self, patterns: Iterable[tuple[int, str, Matcher]]) -> None:
+        self._first: dict[str | None, _Filed] = {}
+        self._all: _Filed = []
+        for bit, text, matches in patterns:
+            self._first.setdefault(first_word(text), []).append((bit, matches))
+            self._all.append((bit, matches))
+
+    def meets(self, name: str) -> int:
+        """Return the bits of the rules that a name meets; where its program is not known, all are tried."""
+        word = program(name)
+        filed = self._all if word is None else [*self._first.get(None, _NONE), *self._first.get(word, _NONE)]
+        found = 0
         for bit, matches in filed:
             if not found & bit and matches(name):
                 found |= bit

@@ -34,7 +34,7 @@ Raises:
 UNAVAILABLE: Final = {
     "policy": frozenset({"fixer", "autofix"}),
     "rule": frozenset({"limit"}),
-    "target": frozenset({"read", "exec", "command", "tool"}),
+    "target": frozenset({"tool"}),
 }
 """Keys and kinds of targets that are part of the format, and that this version refuses: nothing would enforce them."""
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from indult.canonical import MAX_BYTES
 from indult.cel import check
 from indult.errors import ConditionError, PolicyError
 from indult.policy import keys
 from indult.policy.context import check_name, environment, fact_type
 from indult.policy.examples import check_examples
+from indult.policy.files import policy_text
 from indult.policy.model import Effect, Policy, Rule
 from indult.policy.reader import Document, Node, read
 
@@ -66,13 +66,13 @@ def read_policy(path: str | Path) -> Loaded:
     Raises:
         PolicyError: As for `load_policy`.
     """
-    return _loaded(_bytes(path), str(path))
+    return _loaded(policy_text(path), str(path))
 
 
 def find_errors(path: str | Path) -> list[PolicyError]:
     """Return every error of a policy file, in the order in which they stand there."""
     try:
-        loader = _Loader(_bytes(path), str(path))
+        loader = _Loader(policy_text(path), str(path))
     except PolicyError as exc:
         return [exc]
     loader.load()
@@ -89,18 +89,6 @@ def _loaded(raw: str | bytes, source: str) -> Loaded:
 
 def _an(effect: Effect) -> str:
     return f"an {effect}" if effect[0] in "ao" else f"a {effect}"
-
-
-def _bytes(path: str | Path) -> bytes:
-    try:
-        with open(path, "rb") as file:  # importing pathlib would slow every start
-            # One byte more than allowed tells that it is too large, whatever kind of file this is.
-            return file.read(MAX_BYTES + 1)
-    except FileNotFoundError:
-        raise PolicyError("there is no such policy file", hint="name one with --policy", source=str(path)) from None
-    except (OSError, ValueError) as exc:
-        reason = exc.strerror if isinstance(exc, OSError) and exc.strerror else str(exc)
-        raise PolicyError(f"the policy file cannot be read: {reason.lower()}", source=str(path)) from exc
 
 
 class _Entry:

@@ -246,6 +246,17 @@ class Policy:
         value: dict[str, Checked | None] = self._cached("conditions", self._check)
         return value
 
+    def condition(self, rule: Rule) -> Checked | None:
+        """Return the checked condition of one rule, whatever the others are like.
+
+        Raises:
+            ConditionError: It does not parse or does not fit the context.
+        """
+        known: dict[str, Checked | None] = self._cache.get("conditions") or self._cached("checked", dict)
+        if rule.id not in known:
+            known[rule.id] = None if rule.when is None else check(rule.when, self.env)
+        return known[rule.id]
+
     def remember(self, env: Env, conditions: dict[str, Checked | None]) -> Self:
         """Take over the environment and the conditions that a loader has checked already, and return the policy."""
         self._cache.update(env=env, conditions=conditions)
@@ -287,6 +298,11 @@ class Policy:
         """Tell whether a rule of this policy can match a target; one that is not known meets what denies or asks."""
         cache: BucketCache = self._cache["buckets"]
         return cache.meets(rule, target)
+
+    def might(self, tool: str, target: str) -> list[Rule]:
+        """Return the rules that deny or ask and could be about a target of which only `kind:GLOB` is known."""
+        cache: BucketCache = self._cache["buckets"]
+        return cache.might(tool, target)
 
     def guards(self, path: str) -> bool:
         """Tell whether some disk could take a path for one that a deny or an ask is about, though by its text it is not.

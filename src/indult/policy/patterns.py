@@ -20,9 +20,14 @@ __all__ = [
     "MAX_PATTERN",
     "Matcher",
     "command_pattern",
+    "first_word",
     "glob",
+    "is_absolute",
+    "overlaps",
+    "program",
     "target_pattern",
     "tool_pattern",
+    "with_nothing_unknown",
 ]
 
 Matcher = Callable[[str], bool]
@@ -53,6 +58,10 @@ KINDS: Final = (
 
 MAX_PATTERN: Final = 1_000
 """Longest pattern in characters: with it, the cost of one match is bounded by the name alone."""
+
+_MOST_PAIRS: Final = 50_000
+
+_NO_WORD: Final = "\0"
 
 _HASHED = frozenset({"entry", "script", "lifecycle", "field", "change"})
 
@@ -115,7 +124,16 @@ def target_pattern(text: str) -> tuple[frozenset[str], Callable[[str, bool], boo
     elif kind in _HASHED:
         _check_path(rest.partition("#")[0], text)
     matches = glob(rest)
-    return frozenset(GROUPS.get(kind, (kind,))), lambda name, _: matches(name)
+    kinds = frozenset(GROUPS.get(kind, (kind,)))
+    if kinds <= frozenset(FILE_KINDS) and not is_absolute(rest):
+        # What is allowed by a pattern without a root lies below the root; what is denied may lie anywhere.
+        return kinds, lambda name, cautious: (cautious or not is_absolute(name)) and matches(name)
+    return kinds, lambda name, _: matches(name)
+
+
+def is_absolute(path: str) -> bool:
+    """Tell whether a path or a glob begins at a root, of Windows too."""
+    return path.startswith("/") or path[1:3] == ":/"
 
 
 @lru_cache(maxsize=1024)
@@ -147,10 +165,10 @@ def _one_star(text: str) -> Matcher | None:
     """Return the matcher of a glob with one `*` in its last name, below a literal folder or any, or none."""
     below = text.startswith("**/")
     rest = text[3:] if below else text
-    folder, _, base = rest.rpartition("/")
+    folder, slash, base = rest.rpartition("/")
     if rest.count("*") != 1 or "*" not in base:
         return None
-    folder += "/" * (folder != "")
+    folder += slash
     head, tail = base.split("*")
     least = len(head) + len(tail)
 
@@ -218,46 +236,168 @@ def _tokens(text: str) -> list[str]:
     return tokens
 
 
+def overlaps(pattern: str, name: str) -> bool:
+    """Tell whether a glob of a rule and a glob of a name can stand for the same text.
+
+    In the name, `?` is any one character but `/`. Where telling would take too long, they can.
+    """
+    if name == "**":
+        return True
+    one, other = _tokens(pattern), _tokens(name)
+    if len(one) * len(other) > _MOST_PAIRS:
+        return True
+    seen = {(0, 0)}
+    todo = [(0, 0)]
+    while todo:
+        at, place = todo.pop()
+        if at == len(one) and place == len(other):
+            return True
+        steps = [(skip, place) for skip in _skips(one, at)] + [(at, skip) for skip in _skips(other, place)]
+        if at < len(one) and place < len(other) and _meet(one[at], other[place]):
+            steps.append((at + (one[at][0] != "*"), place + (other[place][0] != "*")))
+        for step in steps:
+            if step not in seen:
+                seen.add(step)
+                todo.append(step)
+    return False
+
+
+def _skips(tokens: list[str], at: int) -> list[int]:
+    """Return where reading a glob may go on without taking a character."""
+    if at >= len(tokens) or tokens[at][0] != "*":
+        return []
+    folder = tokens[at] == "**" and tokens[at + 1 : at + 2] == ["/"] and (at == 0 or tokens[at - 1] == "/")
+    return [at + 1, at + 2] if folder else [at + 1]
+
+
+def _meet(one: str, other: str) -> bool:
+    """Tell whether a token of a pattern and one of a name can take the same character."""
+    if other == "?":
+        return one != "/"
+    if one[0] != "*" and other[0] != "*":
+        return one == other
+    if one[0] == "*" and other[0] == "*":
+        return True
+    star, char = (one, other) if one[0] == "*" else (other, one)
+    return star == "**" or char != "/"
+
+
 def command_pattern(text: str) -> Callable[[str, bool], bool]:
     """Return the matcher of `command:WORDS`: true where the words are the first words of the command; `**` is any.
 
-    The name of a command target is the canonical JSON of its argv, or of an object with an `argv`; a dynamic word in it
-    is null.
+    Words that hold white space or quotes are written as a JSON list. The name of a command target is the canonical JSON
+    of its argv, or of an object with an `argv`; in it null stands for words that are not known, and `{"glob": G}` for
+    the files that a glob finds. With `options` beside it, the argv is without options, which may then stand anywhere.
 
     Raises:
         PolicyError: A `*` that is not the whole pattern, or quotes and backslashes, which words compared whole lack.
     """
     if text == "**":
         return lambda *_: True
-    words = text.split()
-    for char in "*\"'\\":
-        if char in text:
-            raise PolicyError(
-                f"`{char}` in the command pattern `{text}`",
-                hint="write the leading words of the command as they are after quote removal; whatever follows matches",
-            )
+    words = _words(text)
+    if _listed(text) is None:
+        for char in "*\"'\\":
+            if char in text:
+                raise PolicyError(
+                    f"`{char}` in the command pattern `{text}`",
+                    hint="write the leading words of the command as they are after quote removal; whatever follows matches",
+                )
+    plain = [word for word in words if word[:1] != "-" or word == "-"]
+    options = [word for word in words if word[:1] == "-" and word != "-"]
 
     def matches(name: str, cautious: bool) -> bool:
-        argv = _argv(name)
-        if argv is None:
+        found = _command(name)
+        if found is None:
             return cautious
-        if len(argv) < len(words):
-            return False
-        return all(
-            word == found if isinstance(found, str) else cautious for word, found in zip(words, argv, strict=False)
-        )
+        argv, given = found
+        if given is None:
+            return _leads(words, argv) if cautious else argv[: len(words)] == words
+        return cautious and _leads(plain, argv) and (None in argv or all(_given(one, given) for one in options))
 
     return matches
 
 
-def _argv(name: str) -> list[object] | None:
+def first_word(pattern: str) -> str | None:
+    """Return the first word of a command pattern, none where what it matches need not begin with one word."""
+    words = _words(pattern)
+    return None if pattern == "**" or not words or (words[0][:1] == "-" and words[0] != "-") else words[0]
+
+
+def program(name: str) -> str | None:
+    """Return the first word of a command target's name, none where it is not known."""
+    found = _command(name)
+    word = found[0][0] if found is not None and found[0] else None
+    return word if isinstance(word, str) else None
+
+
+def with_nothing_unknown(name: str) -> str | None:
+    """Return the name of a command with each unknown word replaced by one that no pattern holds, none without any.
+
+    What matches this one matches whatever the unknown words turn out to be.
+    """
+    found = _command(name)
+    if found is None:
+        return '[""]'
+    argv, given = found
+    if all(isinstance(word, str) for word in argv):
+        return None
+    words = [word if isinstance(word, str) else _NO_WORD for word in argv]
+    return json.dumps(words if given is None else {"argv": words, "options": given})
+
+
+def _words(text: str) -> list[str]:
+    return _listed(text) or text.split()
+
+
+def _listed(text: str) -> list[str] | None:
+    """Return the words of a JSON list, none where the text is no such list."""
+    try:
+        value = json.loads(text) if text.startswith("[") else None
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, list) and value and all(isinstance(word, str) for word in value) else None
+
+
+def _leads(words: list[str], argv: list[object]) -> bool:
+    """Tell whether words can be the first ones of a command; what is not known may be any number of words."""
+    for place, (word, found) in enumerate(zip(words, argv, strict=False)):
+        if found is None:
+            return True
+        if isinstance(found, dict):
+            # A glob finds one file or many, but a rule is never about what only happens to be named like an option.
+            pattern = found.get("glob")
+            if not isinstance(pattern, str):
+                return True
+            if (word[:1] == "-" and pattern[:1] != "-") or not overlaps(word, pattern):
+                return False
+            return any(_leads(words[place + more :], argv[place + 1 :]) for more in range(1, len(words) - place + 1))
+        if word != found:
+            return False
+    return len(words) <= len(argv)
+
+
+def _given(option: str, given: list[object]) -> bool:
+    """Tell whether an option stands among those given: itself, abbreviated, or letter by letter."""
+    if option in given:
+        return True
+    if option[:2] == "--":
+        return any(isinstance(one, str) and len(one) > 2 and option.startswith(one) for one in given)
+    return len(option) > 2 and all("-" + letter in given for letter in option[1:])
+
+
+@lru_cache(maxsize=64)
+def _command(name: str) -> tuple[list[object], list[object] | None] | None:
     try:
         value = json.loads(name)
     except (ValueError, RecursionError):
         return None
+    options = None
     if isinstance(value, dict):
+        options = value.get("options")
         value = value.get("argv")
-    return value if isinstance(value, list) else None
+    if not isinstance(value, list):
+        return None
+    return value, options if isinstance(options, list) else None
 
 
 def _check_text(text: str, what: str) -> None:

@@ -1,0 +1,1 @@
+"""Adapters: each lets another program put actions before the gate, in that program's own words."""

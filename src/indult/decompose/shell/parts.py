@@ -1,0 +1,306 @@
+"""Turns what is found in a shell text into parts: exact names, other names, and what is not known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from indult.canonical import canonical
+from indult.decompose import Part
+from indult.decompose.paths import HERE, Places
+from indult.decompose.shell.forms import other_names
+from indult.decompose.shell.hazards import hazard
+from indult.decompose.shell.programs import READ, lists, opens_nothing, plain, scripts, searched, writes
+from indult.decompose.shell.programs import operands as touched
+from indult.decompose.shell.shfmt import Unparsable
+from indult.decompose.shell.state import State
+from indult.decompose.shell.words import Word
+
+__all__ = ["Parts"]
+
+_HARMLESS: Final = "/dev/null"
+_NETWORK: Final = ("/dev/tcp/", "/dev/udp/")
+_MOST_PATHS: Final = 4_000
+_MOST_POSSIBLE: Final = 300
+_LONGEST_GLOB: Final = 300
+_MOST_TAILS: Final = 40
+_FOLDERS: Final = ("-C", "--directory", "--cwd", "--prefix", "--git-dir", "--work-tree", "--target-directory")
+
+
+_PATTERNS: Final = ("--include=", "--exclude=", "--exclude-dir=", "--glob=")
+"""Options of searches whose value is no file but a pattern of names."""
+
+
+class Parts:
+    """The parts of one text, in the order in which they were found."""
+
+    def __init__(self, tool: str, places: Places) -> None:
+        self.found: list[Part] = []
+        self._tool = tool
+        self._places = places
+        self._seen: set[tuple[object, ...]] = set()
+        self._looked = self._possible = 0
+        self._runs: list[tuple[int, frozenset[str]]] = []
+        self._written: set[str] = set()
+
+    def command(
+        self,
+        argv: list[Word],
+        state: State,
+        *,
+        via: list[list[Any]],
+        env: dict[str, str | None],
+        asks: str = "",
+        free: bool = False,
+        opens: bool = True,
+        operands: list[Word] | None = None,
+        tails: bool = False,
+    ) -> None:
+        """Add one simple command; `via` are the wrappers that run it, `free` means that it needs no rule.
+
+        Its words, or `operands` alone, name files unless it `opens` none itself; with `tails`, any of its words may be a command of its own.
+        """
+        name = (argv[0].text or "").rpartition("/")[2]
+        if argv[0].text is None or argv[0].glob is not None:
+            asks = asks or "which program runs is not known"
+        asks = asks or ("" if free else hazard(name, argv[1:]))
+        shown: dict[str, Any] = {"argv": [word.shown for word in argv], "cwd": self._folder(state)}
+        shown.update({key: value for key, value in (("via", via), ("env", env)) if value})
+        also = list(other_names(argv, folds=self._places.fs.folds))
+        maybe: dict[str, None] = {}
+        files = self._executed(argv, state, also)
+        if files:
+            shown["files"] = files
+        if opens:
+            self._operands(name, argv[1:] if operands is None else operands, state, also, maybe)
+        for at in range(1, min(len(argv), _MOST_TAILS) if tails else 1):
+            also.extend(other_names(argv[at:], folds=self._places.fs.folds))
+        runs = frozenset(one[5:] for one in also if one.startswith("exec:"))
+        if writes(name):
+            self._written.update(one[6:] for one in also if one.startswith("write:"))
+        at = len(self.found)
+        self._add(f"command:{canonical(shown)}", also=also, maybe=list(maybe), asks=asks, free=free)
+        if runs and len(self.found) > at:
+            self._runs.append((at, runs))
+
+    def done(self) -> tuple[Part, ...]:
+        """Return the parts; a command that runs a file that the text itself writes needs approval, since nobody saw it."""
+        for at, runs in self._runs:
+            if runs & self._written and not self.found[at].asks:
+                self.found[at] = self.found[at]._replace(asks="it runs what the line itself writes")
+        return tuple(self.found)
+
+    def unknown(self, why: str, text: str) -> None:
+        """Add a part for what cannot be told to run, which no rule allows and no approval opens."""
+        self._add(f"command:{canonical({'argv': [None], 'text': text[:200]})}", asks=why)
+
+    def nothing(self, text: str) -> None:
+        """Add a part for a text that runs no command of its own."""
+        self._add(f"command:{canonical({'argv': [], 'text': text[:2000]})}")
+
+    def setting(self, name: str, value: str | None) -> None:
+        """Add a part for a variable that decides what runs."""
+        shown = {"argv": [], "env": {name: value}}
+        self._add(f"command:{canonical(shown)}", asks=f"`{name}` decides which code runs", free=True)
+
+    def reason(self, why: str) -> None:
+        """Add a part that asks, for what stands in no command."""
+        self._add(f"command:{canonical({'argv': [], 'why': why})}", asks=why, free=True)
+
+    def redirected(self, kind: str, word: Word | None, state: State) -> None:
+        """Add the file that a redirection opens for `read` or `write`; reading needs no rule."""
+        text = None if word is None else word.text
+        free = kind == "read"
+        if text == _HARMLESS:
+            return
+        if text is None or (state.lost and not self._places.is_absolute(text)):
+            glob = None if word is None else word.glob
+            maybe = (
+                list(self._globs(glob or "**", state)) if text is None and glob else [f"**/{text}" if text else "**"]
+            )
+            also = tuple(f"{kind}:{one}" for one in maybe)
+            # The name holds a star, so that no approval can be for it.
+            self._add(f"{kind}:**", maybe=also, asks="" if free else "which file is written is not known", free=free)
+            return
+        asks = "it opens a connection" if text.startswith(_NETWORK) else ""
+        for base in self._bases(state, text):
+            names = self._places.names(base, text)
+            if names is None:
+                self._add(f"{kind}:**", maybe=(f"{kind}:**",), asks="links lead in a circle", free=free)
+            for name in names or ():
+                if kind == "write":
+                    self._written.add(name)
+                folded = tuple(f"{kind}:{one}" for one in self._places.folded([name]))
+                self._add(f"{kind}:{name}", also=folded, asks=asks, free=free)
+
+    def _add(self, target: str, *, also: Any = (), maybe: Any = (), asks: str = "", free: bool = False) -> None:
+        others = tuple(dict.fromkeys(one for one in also if one != target))
+        maybe = tuple(maybe)
+        self._possible += len(maybe)
+        if self._possible > _MOST_POSSIBLE:
+            maybe = tuple(dict.fromkeys(f"{one.partition(':')[0]}:**" for one in maybe))
+        key = (target, asks, others, maybe, free)
+        if key in self._seen:
+            return
+        self._seen.add(key)
+        self.found.append(Part(self._tool, lambda: target, also=others, maybe=tuple(maybe), asks=asks, free=free))
+
+    def _bases(self, state: State, text: str) -> tuple[str, ...]:
+        """Return the folders that a path may start from; an absolute one starts from the root wherever one is."""
+        self._looked += 1 + len(state.bases)
+        if self._looked > _MOST_PATHS:
+            raise Unparsable(f"it names over {_MOST_PATHS} paths")
+        return ("/",) if self._places.is_absolute(text) else state.bases
+
+    def _folder(self, state: State) -> str | None:
+        return state.bases[0] if len(state.bases) == 1 and not state.lost else None
+
+    def _executed(self, argv: list[Word], state: State, also: list[str]) -> dict[str, str | None]:
+        """Return the files of the tree that a command executes, with their digests."""
+        files: dict[str, str | None] = {}
+        for text in scripts(argv):
+            for base in self._bases(state, text):
+                for name in self._places.names(base, text) or ():
+                    also.append(f"exec:{name}")
+                    also.extend(f"exec:{one}" for one in self._places.folded([name]))
+                    if not self._places.is_absolute(name):
+                        digest = self._places.fs.digest(self._places.join(self._places.root, name))
+                        if digest is not None:
+                            files[name] = digest
+        return files
+
+    def _operands(self, name: str, words: list[Word], state: State, also: list[str], maybe: dict[str, None]) -> None:
+        """Add the names of the files that the words behind a program may be."""
+        bases = self._moved(words, state)
+        guess = not (opens_nothing(name) or lists(name, words))
+        for word, kinds, below in touched(name, words):
+            if word.text is not None:
+                for text in _candidates(word.text):
+                    self._named(text, kinds, bases, also, maybe, below=below and text == word.text)
+            elif not guess:
+                continue
+            elif word.glob is not None and "**" in word.glob and kinds == READ:
+                self._searched(word.glob, bases, also, maybe, word.names)
+            elif word.glob is not None and word.glob.startswith(_PATTERNS):
+                for text in _guesses(word.glob.partition("=")[2]):
+                    maybe.update((f"read:{one}", None) for one in self._globs(text, bases))
+            elif word.glob is not None:
+                for text in _candidates(word.glob):
+                    for glob in self._globs(text, bases):
+                        maybe.update(
+                            (f"{kind}:{one}", None)
+                            for kind in kinds
+                            for one in (glob, *([f"{glob}/**"] if below else []))
+                        )
+            else:
+                maybe.update((f"{kind}:**", None) for kind in kinds)
+
+        for word in searched(name, words):
+            if word.text is not None:
+                self._searched(f"{word.text}/**", bases, also, maybe)
+
+    def _searched(
+        self, glob: str, state: State, also: list[str], maybe: dict[str, None], names: tuple[str, ...] = ()
+    ) -> None:
+        """Add what a search reads: the folder and what lies in it, as far as rules are about all of it or about a name.
+
+        Whoever reads all that is in a folder of the work may find there what a rule is about: that alone asks nothing.
+        But a search that picks out a name does, and one through home or what lies above it.
+        """
+        start, _, name = glob.partition("/**")
+        start, name = start or "/", name.lstrip("/")
+        for text in (start, f"{start}/-"):
+            self._named(text, READ, state, also, maybe, below=False)
+        wide = name == "*" or self._holds_home(start, state)
+        for one in ["**"] if wide else [guess for found in (name, *names) for guess in _guesses(found)]:
+            maybe.update((f"read:{found}", None) for found in self._globs(f"{start.rstrip('/')}/{one}", state))
+
+    def _holds_home(self, start: str, state: State) -> bool:
+        home = self._places.home
+        paths = [self._places.join(base, start) for base in state.bases or ("/",)]
+        paths += [self._places.real(path) for path in paths]
+        return home is not None and any(f"{home}/".startswith(f"{path.rstrip('/')}/") for path in paths)
+
+    def _moved(self, words: list[Word], state: State) -> State:
+        """Return the state with the folders that a program is told to work in."""
+        bases = list(state.bases)
+        for at, word in enumerate(words):
+            text = word.text or ""
+            option, sign, value = text.partition("=")
+            found: str | None = None
+            if option in _FOLDERS:
+                found = value if sign else (words[at + 1].text if at + 1 < len(words) else None)
+            elif text.startswith("-C") and len(text) > 2:
+                found = text[2:]
+            if found:
+                bases += [self._places.join(base, found) for base in state.bases]
+        return state._replace(bases=tuple(dict.fromkeys(bases)))
+
+    def _named(
+        self,
+        text: str,
+        kinds: tuple[str, ...],
+        state: State,
+        also: list[str],
+        maybe: dict[str, None],
+        *,
+        below: bool,
+    ) -> None:
+        if state.lost and not self._places.is_absolute(text):
+            glob = "**" if ".." in text else f"**/{text.removeprefix('./')}"
+            maybe.update((f"{kind}:{glob}", None) for kind in kinds)
+        for base in self._bases(state, text):
+            names = self._places.names(base, text)
+            if names is None:
+                maybe.update((f"{kind}:**", None) for kind in kinds)
+                continue
+            for one in (*names, *self._places.folded(names)):
+                also.extend(f"{kind}:{one}" for kind in kinds)
+            if below and self._places.fs.folder(self._places.real(self._places.join(base, text))):
+                for one in (*names, *self._places.folded(names)):
+                    inside = "**" if one == HERE else f"{one.rstrip('/')}/**"
+                    maybe.update((f"{kind}:{inside}", None) for kind in kinds)
+
+    def _globs(self, glob: str, state: State) -> Iterator[str]:
+        """Yield the names that a glob may find, as globs from the root."""
+        steps = glob.split("/")
+        first = next((at for at, step in enumerate(steps) if set(step) & set("*?[")), len(steps))
+        head, rest = "/".join(steps[:first]), "/".join(steps[first:])
+        if len(glob) > _LONGEST_GLOB or ".." in steps[first:]:
+            yield "**"
+            return
+        absolute = glob.startswith("/")
+        if state.lost and not absolute:
+            yield f"**/{rest or steps[-1]}"
+        for base in self._bases(state, glob):
+            names = self._places.names(base, ("/" if absolute else "") + head.lstrip("/") or ".")
+            for name in names or ("**",):
+                found = (rest or HERE) if name == HERE else f"{name.rstrip('/')}/{rest}" if rest else name
+                yield found
+                yield from self._places.folded([found])
+
+
+def _guesses(name: str) -> list[str]:
+    """Return the names that a search for a glob is likely about: `*env` is about `.env`, `*.py` about nothing hidden."""
+    if not name or name[0] not in "*?":
+        return [name] if name else []
+    rest = name.replace("*", "").replace("?", "")
+    return [rest, f".{rest.lstrip('.')}"] if rest else []
+
+
+def _candidates(text: str) -> Iterator[str]:
+    """Yield the texts in a word that a program may take for a path."""
+    seen: dict[str, None] = {}
+    if plain(Word(text)):
+        seen[text] = None
+    elif not text.startswith("--") and len(text) > 2:
+        seen[text[2:]] = None
+    value = text.partition("=")[2]
+    for piece in (text if plain(Word(text)) else "", value):
+        seen[piece] = None
+        seen[piece.removeprefix("file://")] = None
+        seen[piece.partition("@")[2]] = None
+        if ":" in piece or "," in piece:
+            seen.update((one, None) for one in piece.replace(",", ":").split(":"))
+        seen[piece.partition("=")[2]] = None
+    yield from (one for one in seen if one and len(one) <= 4096)

@@ -1,0 +1,543 @@
+"""What well-known programs do to the paths among their words; of any other program, both reading and writing is assumed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from indult.decompose.shell.words import Word
+
+__all__ = ["READ", "Operand", "lists", "opens_nothing", "operands", "plain", "scripts", "searched", "writes"]
+
+READ: Final = ("read",)
+WRITE: Final = ("write",)
+UNKNOWN: Final = ("read", "write")
+
+_READERS: Final = frozenset(
+    [
+        "cat",
+        "head",
+        "tail",
+        "less",
+        "more",
+        "wc",
+        "man",
+        "ps",
+        "pgrep",
+        "bc",
+        "cal",
+        "ls",
+        "dir",
+        "stat",
+        "file",
+        "diff",
+        "cmp",
+        "comm",
+        "cut",
+        "tr",
+        "nl",
+        "tac",
+        "rev",
+        "paste",
+        "fold",
+        "fmt",
+        "grep",
+        "egrep",
+        "fgrep",
+        "zgrep",
+        "rg",
+        "ag",
+        "od",
+        "strings",
+        "hexdump",
+        "md5sum",
+        "sha1sum",
+        "sha224sum",
+        "sha256sum",
+        "sha384sum",
+        "sha512sum",
+        "b2sum",
+        "cksum",
+        "sum",
+        "du",
+        "df",
+        "readlink",
+        "realpath",
+        "basename",
+        "dirname",
+        "test",
+        "[",
+        "jq",
+        "column",
+        "join",
+        "expand",
+        "unexpand",
+        "which",
+        "type",
+        "whereis",
+        "cd",
+        "pushd",
+        "popd",
+        "zcat",
+        "bat",
+        "pwd",
+        "tree",
+        "namei",
+        "lsof",
+        "xargs",
+        "printenv",
+        "nm",
+        "objdump",
+        "readelf",
+        "ldd",
+        "size",
+        "source",
+        ".",
+        "hash",
+        "seq",
+        "base64",
+        "base32",
+    ]
+)
+_SILENT: Final = frozenset(
+    [
+        "ps",
+        "pgrep",
+        "cal",
+        "ncal",
+        "echo",
+        "printf",
+        "true",
+        "false",
+        ":",
+        "exit",
+        "return",
+        "break",
+        "continue",
+        "shift",
+        "sleep",
+        "kill",
+        "wait",
+        "jobs",
+        "test",
+        "[",
+        "export",
+        "unset",
+        "set",
+        "read",
+        "local",
+        "declare",
+        "typeset",
+        "readonly",
+        "alias",
+        "unalias",
+        "umask",
+        "ulimit",
+        "date",
+        "hostname",
+        "whoami",
+        "id",
+        "uname",
+        "seq",
+        "expr",
+        "basename",
+        "dirname",
+        "let",
+        "getopts",
+        "trap",
+        "times",
+        "pwd",
+        "command",
+        "type",
+        "which",
+        "hash",
+    ]
+)
+"""Programs that open none of the files that their words may name."""
+
+_GIT_READERS: Final = frozenset(
+    [
+        "diff",
+        "log",
+        "show",
+        "status",
+        "blame",
+        "annotate",
+        "ls-files",
+        "ls-tree",
+        "grep",
+        "rev-parse",
+        "rev-list",
+        "add",
+        "commit",
+        "cat-file",
+        "shortlog",
+        "describe",
+        "branch",
+        "tag",
+        "remote",
+        "fetch",
+        "push",
+        "name-rev",
+        "merge-base",
+        "diff-tree",
+        "diff-index",
+        "diff-files",
+        "check-ignore",
+        "check-attr",
+        "hash-object",
+        "count-objects",
+        "fsck",
+        "reflog",
+        "config",
+        "whatchanged",
+        "cherry",
+        "for-each-ref",
+        "show-ref",
+        "var",
+        "version",
+        "help",
+    ]
+)
+_GIT_WRITERS: Final = frozenset(
+    [
+        "checkout",
+        "switch",
+        "restore",
+        "reset",
+        "merge",
+        "pull",
+        "rebase",
+        "cherry-pick",
+        "revert",
+        "stash",
+        "apply",
+        "am",
+        "read-tree",
+        "checkout-index",
+        "clone",
+        "worktree",
+        "submodule",
+        "clean",
+        "sparse-checkout",
+        "bisect",
+        "subtree",
+        "lfs",
+        "mv",
+        "rm",
+    ]
+)
+_UNPACKERS: Final = frozenset({"patch", "unzip", "cpio", "7z", "7za", "unrar", "pax", "ar", "gpatch", "bsdcpio"})
+
+_INTO: Final = frozenset({"cp", "mv", "ln", "install", "scp", "rsync"})
+"""Programs that write their last operand, or a file of the same name below it."""
+
+_WHOLE: Final = frozenset({"mv", "ln", "rsync", "tar", "zip", "7z", "cpio", "scp", "mount", "umount", "rename"})
+"""Programs that take a folder with all that is in it."""
+
+
+class Operand(NamedTuple):
+    """A word that may name a path, what is done to it, and whether all below it is meant."""
+
+    word: Word
+    kinds: tuple[str, ...]
+    below: bool = False
+
+
+def opens_nothing(name: str) -> bool:
+    """Tell whether a program opens none of the files that its words may name."""
+    return name in _SILENT
+
+
+def lists(name: str, words: list[Word]) -> bool:
+    """Tell whether a program shows names and sizes of files alone, and nothing of what is in them."""
+    return name in _LISTERS or (name == "find" and _does(name, words)[0] == READ)
+
+
+def operands(name: str, words: list[Word]) -> Iterator[Operand]:
+    """Yield what the words behind a command word may touch."""
+    if name in _INTO:
+        yield from _into(name, words)
+        return
+    if _spreads(name, words):
+        # Which files appear or change stands in an archive, a patch or a commit.
+        yield Operand(Word(None, "**"), ("write", "delete", "link", "mode"))
+    if name == "tar" and (packed := _packed(words)) is not None:
+        yield from packed
+        return
+    if name in {"split", "xxd"} and all(word.text is not None for word in words):
+        named = [word for word in words if plain(word)]
+        yield from (Operand(word, WRITE if len(named) > 1 and word is named[-1] else READ) for word in words)
+        return
+    if name in _ZIPS and _does(name, words)[0] != READ:
+        # The other file has the name of the one that is given, with or without an ending.
+        if _has(words, "NS", "--name") or _has(words, "", "--suffix"):
+            yield Operand(Word(None, "**"), WRITE)
+        for word in words:
+            if word.text is not None and plain(word):
+                yield Operand(Word(word.text.rpartition(".")[0] or word.text), WRITE)
+    kinds, below = _does(name, words)
+    shown = name == "curl" and not any(_has(words, "OJ", long) for long in ("--remote-name", "--remote-name-all"))
+    for word in _without_program(words) if name in _AWKS else words:
+        # An address names no file, unless what it leads to is kept under its name.
+        if not (shown and (word.text or "").startswith(("http://", "https://"))):
+            yield Operand(word, kinds, below)
+    if name == "find" and "delete" in kinds and not (words and plain(words[0])):
+        yield Operand(Word("."), kinds, below)
+
+
+def searched(name: str, words: list[Word]) -> list[Word]:
+    """Return the folders that a program reads with all that is in them."""
+    if name == "tar":
+        return [one.word for one in _packed(words) or () if one.kinds == READ and plain(one.word)]
+    if name not in _SEARCHERS and not (name in _GREPS and _has(words, "rR", "--recursive")):
+        return []
+    named = [word for word in words if plain(word)]
+    pattern = not any((word.text or "").startswith(("-e", "-f", "--regexp", "--file")) for word in words)
+    return named[1:] if pattern else named
+
+
+def _packed(words: list[Word]) -> list[Operand] | None:
+    """Return what tar touches where it only makes or lists an archive, none where it does or may do anything else."""
+    texts = [word.text for word in words]
+    mode, out, at = "", [], 0
+    while at < len(words):
+        text = texts[at]
+        if text is None and words[at].glob is None:
+            return None
+        at += 1
+        if text is None or (not text.startswith("-") and at > 1):
+            out.append(Operand(words[at - 1], READ))
+        elif text.startswith("--"):
+            option, _, value = text[2:].partition("=")
+            if option not in _PACKS:
+                return None
+            mode += {"create": "c", "list": "t"}.get(option, "")
+            if option == "file":
+                out.append(Operand(Word(value), UNKNOWN))
+        else:
+            letters = text.lstrip("-")
+            if set(letters) - set("cztvfjJahpC") or ("f" in letters[:-1]) or ("C" in letters[:-1]):
+                return None
+            mode += "".join(letter for letter in letters if letter in "ct")
+            if letters[-1:] in {"f", "C"} and at < len(words):
+                out.append(Operand(words[at], UNKNOWN if letters[-1] == "f" else READ))
+                at += 1
+    if mode not in {"c", "t"}:
+        return None
+    return [one._replace(kinds=READ) if mode == "t" else one for one in out]
+
+
+_PACKS: Final = frozenset(
+    [
+        "create",
+        "list",
+        "file",
+        "gzip",
+        "bzip2",
+        "xz",
+        "verbose",
+        "exclude",
+        "exclude-vcs",
+        "transform",
+        "newer-mtime",
+        "directory",
+        "one-file-system",
+    ]
+)
+"""Long options of tar with which it does no more than make or list an archive."""
+
+
+def _without_program(words: list[Word]) -> list[Word]:
+    """Return the words of awk without its options and its program; hazards see to what those do."""
+    at = 0
+    while at < len(words) and (words[at].text or "").startswith("-"):
+        at += 2 if words[at].text in {"-F", "-v"} else 1
+    return words[at + 1 :]
+
+
+def _spreads(name: str, words: list[Word]) -> bool:
+    """Tell whether a program writes files that its words do not name."""
+    if name in _UNPACKERS:
+        return True
+    texts = [word.text for word in words]
+    if name in {"tar", "bsdtar"}:
+        first = texts[0] if texts else ""
+        return _has(words, "x", "--extract") or _has(words, "", "--get") or (bool(first) and "x" in (first or ""))
+    if name != "git":
+        return False
+    named = [word.text for word in words if plain(word)]
+    if not named or named[0] not in _GIT_WRITERS:
+        return False
+    if named[0] == "stash":
+        return named[1:2] not in (["list"], ["show"], ["drop"], ["clear"])
+    if named[0] == "restore":
+        return not _has(words[1:], "", "--staged") or _has(words[1:], "W", "--worktree")
+    branches = named[0] in {"checkout", "switch"} and len(named) == 2 and {"-b", "-c"} & set(texts)
+    return not branches
+
+
+def plain(word: Word) -> bool:
+    """Tell whether a word is no option."""
+    return word.text is None or word.text == "-" or not word.text.startswith("-")
+
+
+def _does(name: str, words: list[Word]) -> tuple[tuple[str, ...], bool]:
+    """Return what a program does to its operands, and whether to all below them."""
+    if name == "sort":
+        return (UNKNOWN if _has(words, "o", "--output") else READ), False
+    if name == "sed":
+        return (UNKNOWN if _has(words, "i", "--in-place") else READ), False
+    if name == "find":
+        writes = any(word.text is None or word.text in _FINDS for word in words)
+        return (("read", "write", "delete"), True) if writes else (READ, False)
+    if name in {"rm", "rmdir", "unlink", "shred", "trash", "srm"}:
+        return ("delete",) if name != "shred" else ("delete", "write"), _has(words, "rR", "--recursive")
+    if name in {"chmod", "chown", "chgrp", "chattr", "setfacl", "xattr"}:
+        return ("mode",), _has(words, "R", "--recursive")
+    if name in {"touch", "tee", "mkdir", "truncate", "mkfifo", "mknod", "mktemp"}:
+        return WRITE, False
+    if name == "git":
+        word = next((word.text for word in words if plain(word)), None)
+        if word in {"rm", "mv", "clean"}:
+            return ("delete", "write"), True
+        return (READ if word in _GIT_READERS else UNKNOWN), False
+    if name in _WHOLE:
+        return UNKNOWN, True
+    if name in _ZIPS:
+        shows = _has(words, "clt", "--stdout") or _has(words, "", "--list") or _has(words, "", "--test")
+        known = all(word.text is not None or word.glob is not None or word.whole for word in words)
+        return (READ if shows and known else UNKNOWN), False
+    if name == "uniq":
+        # Its second operand is written.
+        return (READ if sum(map(plain, words)) < 2 and all(word.text for word in words) else UNKNOWN), False
+    if name in _AWKS:
+        return READ, False
+    return (READ if name in _READERS or name in _SILENT else UNKNOWN), False
+
+
+_LISTERS: Final = frozenset(
+    {"ls", "dir", "tree", "du", "df", "stat", "readlink", "realpath", "test", "[", "cd", "pushd", "namei"}
+)
+
+_AWKS: Final = frozenset({"awk", "gawk", "mawk", "nawk"})
+_ZIPS: Final = frozenset({"gzip", "gunzip", "bzip2", "bunzip2", "xz", "unxz", "zstd", "uncompress", "lzma", "unlzma"})
+_GREPS: Final = frozenset({"grep", "egrep", "fgrep", "zgrep"})
+_SEARCHERS: Final = frozenset({"rg", "ag", "ack"})
+
+_FINDS: Final = frozenset({"-delete", "-fprint", "-fprint0", "-fprintf", "-fls"})
+
+
+def _has(words: list[Word], letters: str, long: str) -> bool:
+    """Tell whether an option is given, shortened or among others too; what is not known may be it."""
+    for word in words:
+        text = word.text
+        if text is None:
+            if word.glob is None:
+                return True
+        elif text == "--":
+            return False
+        elif text.startswith("--"):
+            if long.startswith(text.partition("=")[0]):
+                return True
+        elif text.startswith("-") and any(letter in text for letter in letters):
+            return True
+    return False
+
+
+def _into(name: str, words: list[Word]) -> Iterator[Operand]:
+    """Yield what is done by programs that bring files to their last operand."""
+    named = [word for word in words if plain(word)]
+    below = name in _WHOLE or _has(words, "rRal", "--recursive") or _has(words, "", "--archive")
+    into = _has(words, "t", "--target-directory")
+    taken = {"mv": ("read", "delete"), "ln": ("read", "write", "link")}.get(name, READ)
+    if name == "cp" and _has(words, "lsdaP", "--link"):
+        # A hard link or a copied symbolic one is the same file by another name.
+        taken = ("read", "write", "link")
+    target = named[-1] if named else None
+    for word in words:
+        if not plain(word):
+            yield Operand(word, ("read", "write", "link"), below)
+        elif into or len(named) < 2:
+            yield Operand(word, (*taken, "write", "link"), below)
+        elif word is not target:
+            yield Operand(word, taken, below)
+    if target is not None:
+        yield Operand(target, ("write", "link") if name == "ln" else WRITE)
+    for folder in named if into else named[-1:]:
+        yield from _below(folder, [word for word in named if word is not folder])
+    if into:
+        for word in words:
+            if word.text is not None and word.text.startswith("-"):
+                value = word.text.partition("=")[2] if word.text.startswith("--") else word.text.partition("t")[2]
+                yield from _below(Word(value), named) if value else ()
+
+
+def _below(folder: Word, sources: list[Word]) -> Iterator[Operand]:
+    """Yield the files that appear when sources are brought into a folder."""
+    for source in sources:
+        if folder.text is None or source.text is None:
+            yield Operand(Word(None), WRITE)
+        else:
+            base = source.text.rstrip("/").rpartition("/")[2]
+            yield Operand(Word(f"{folder.text}/{base}"), ("write", "link"))
+
+
+_INTERPRETERS: Final = frozenset(
+    [
+        "bash",
+        "sh",
+        "dash",
+        "zsh",
+        "ksh",
+        "python",
+        "python2",
+        "python3",
+        "node",
+        "nodejs",
+        "deno",
+        "bun",
+        "ruby",
+        "perl",
+        "php",
+        "lua",
+        "Rscript",
+        "tclsh",
+        "source",
+        ".",
+        "make",
+    ]
+)
+_SHELLS: Final = frozenset({"bash", "sh", "dash", "zsh", "ksh"})
+_INLINE: Final = ("-c", "-e", "-m", "-p", "-r", "--eval", "--print", "--require", "--import")
+"""Options behind which no script stands, but a text or a name."""
+
+_COMPILERS: Final = frozenset(
+    {"gcc", "g++", "cc", "c++", "clang", "clang++", "rustc", "javac", "go", "cargo", "make", "cmake"}
+)
+"""Programs that make programs of what lies in the work."""
+
+
+def writes(name: str) -> bool:
+    """Tell whether what a program writes is new to whoever runs it afterwards."""
+    return name not in _COMPILERS and name.rstrip("0123456789.") not in _INTERPRETERS
+
+
+def scripts(argv: list[Word]) -> Iterator[str]:
+    """Yield the paths of the files that a command executes: its own, and the script of an interpreter."""
+    text = argv[0].text
+    if text is None:
+        return
+    if "/" in text:
+        yield text
+    if text.rpartition("/")[2].rstrip("0123456789.") in _INTERPRETERS or text in _INTERPRETERS:
+        for word in argv[1:]:
+            if word.text is None or word.text in (_INLINE[:1] if text.rpartition("/")[2] in _SHELLS else _INLINE):
+                return
+            if plain(word):
+                break
+        else:
+            return
+        script = word.text
+        if script and len(script) <= 1000 and "\n" not in script:
+            yield script

@@ -1,0 +1,195 @@
+from __future__ import annotations
+
+import pytest
+from tests.decompose.shell.helpers import asks
+
+from indult.decompose.shell.scripts import awk_runs, sed_runs
+from indult.decompose.shell.variables import sensitive
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "git -c core.pager=x log",
+        "git -p log",
+        "git --exec-path=/x log",
+        "git --config-env=a=b log",
+        "git $X log",
+        "git rebase -x y",
+        "git rebase --ex y",
+        "git bisect run x",
+        "git submodule foreach x",
+        "git grep -Ox a",
+        "git config alias.x '!y'",
+        "git config --global core.fsmonitor x",
+        "git clone -c a=b x",
+        "rg --pre x y",
+        "rg --pre=x y",
+        "tar --checkpoint-action=exec=x -cf a b",
+        "tar -I x -cf a b",
+        "rsync -e x a b",
+        "sort --compress-program=x a",
+        "ssh -oProxyCommand=x h",
+        "go test -exec x ./...",
+        "hash -p x ls",
+        "enable -f x y",
+        "mapfile -C x a",
+        "man -P x y",
+        "awk 'BEGIN { system(\"id\") }'",
+        "awk -f x",
+        'awk "$x"',
+        "sed 's/a/b/e'",
+        "sed -n -e 1p -e 1e",
+        "sed -f x",
+        "sed w.env",
+        'sed "$x" a',
+        "test -v 'a[$(x)]'",
+        "printf -v 'a[$(x)]' y",
+        "unset 'a[$(x)]'",
+        "alias x=y",
+        "make --eval=x",
+        "declare -n x=y",
+        "x='a[$(y)]'; echo $((x))",
+        "echo $(( $(x) ))",
+        "read x; ((x))",
+        "[[ $1 -eq 1 ]]",
+        "echo ${x@P}",
+        "[[ -v $x ]]",
+        "set -k",
+        "set +B",
+        "set -o posix",
+        "set -e $x",
+        "shopt -s nullglob",
+        "shopt -s lastpipe",
+        "shopt -s $x",
+        "compgen -W x",
+        "jobs -x y",
+        "getopts a 'x[$(y)]'",
+        "bash -O nullglob -c x",
+        "bash -k -c x",
+    ],
+)
+def test_what_makes_a_program_run_code_asks(text: str) -> None:
+    """Options, scripts and expressions that run what the line does not name need approval."""
+    assert asks(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "git log -p -2",
+        "git commit -m x",
+        "git --no-pager log",
+        "git config user.name",
+        "git rebase main",
+        "rg -n x y",
+        "tar -czf a b",
+        "sort -k2,2 -n a",
+        "awk '{print $1}' a",
+        "awk -F: '/a|b/ { n += $2 } END { print n, \"a|b\" }' a",
+        "awk '$3 > 5 && $1 ~ /x/ || $2 == 1' a",
+        "sed -n '10,20p' a",
+        "sed -e 's/a/b/g' -e '/x/d;$!N' a",
+        "sed -E 's#a/(b)#\\1#' a",
+        "for ((i=0; i<3; i++)); do x; done",
+        "echo $((1+2)) $((i++))",
+        "i=0; while [ $i -lt 3 ]; do i=$((i+1)); done",
+        "[[ $# -gt 0 && $? -eq 0 ]]",
+        "export A=1 B",
+        "test -v x",
+        "printf -v x y",
+        "make test",
+        "go test ./...",
+        "set -euo pipefail",
+        "set -- $x",
+        "set +x",
+        "shopt -s globstar",
+        "shopt",
+        "bash -euo pipefail -c x",
+    ],
+)
+def test_ordinary_uses_of_the_same_programs_do_not(text: str) -> None:
+    """What runs nothing else asks nothing."""
+    assert [] == asks(text)
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "s/a/b/w x",
+        "1!e",
+        "/a/e x",
+        "r .env",
+        "W x",
+        "s/[/]/x/",
+        "z;q;k",
+        "s/a",
+        "y/a/b",
+        "\\aXaw x",
+        "{p;w x\n}",
+        "s|a|b|ge",
+    ],
+)
+def test_a_script_of_sed_that_names_files_or_programs_is_found(script: str) -> None:
+    """Commands and flags that write, read or run are found; a script that cannot be read is one of them."""
+    assert sed_runs(script)
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "p",
+        "1d",
+        "$!N",
+        "/a/,/b/{s/x/y/;p}",
+        "\\,a,d",
+        "y/ab/cd/",
+        "a\\\ntext e w",
+        "1i\\ x",
+        ":a;N;ba",
+        "# e\np",
+        "10q",
+        "0~3d",
+        "/a/I,+2p",
+    ],
+)
+def test_a_harmless_script_of_sed_is_read(script: str) -> None:
+    """Addresses, texts and labels are read as what they are."""
+    assert "" == sed_runs(script)
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        '{ print | "x" }',
+        '{ "x" | getline }',
+        '{ print > "f" }',
+        '{ print $1 >> "f" }',
+        '/"/ { system("id") } /"/',
+        "{ @f() }",
+        '@load "x"',
+        '{ # " \n system("x") # "\n}',
+    ],
+)
+def test_a_program_of_awk_that_runs_or_writes_is_found(program: str) -> None:
+    """Pipes, `system`, `getline` and redirections are found, whatever strings and expressions stand around them."""
+    assert awk_runs(program)
+
+
+def test_names_that_decide_which_code_runs_are_known() -> None:
+    """Search paths, preloads, pagers, editors and start-up files are; ordinary names are not; what is no name is."""
+    for name in (
+        "PATH",
+        "LD_PRELOAD",
+        "GIT_DIR",
+        "PAGER",
+        "MANPAGER",
+        "VISUAL",
+        "BASH_ENV",
+        "NODE_OPTIONS",
+        "a[0]",
+        "HOME",
+    ):
+        assert sensitive(name), name
+    for name in ("CI", "NODE_ENV", "GOOS", "LANG", "x", "FORCE_COLOR", "DEBUG"):
+        assert not sensitive(name), name

