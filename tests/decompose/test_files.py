@@ -121,11 +121,40 @@ def test_a_patch_touches_the_files_that_it_names() -> None:
     assert ["write:**"] == targets("apply_patch")
 
 
-def test_a_call_with_a_command_is_a_shell_line_whatever_the_tool_is_called() -> None:
-    """Text and words are both taken apart, in the folder that the call names."""
-    assert ['command:{"argv":["ls","x"],"cwd":"/repo"}'] == targets("completion_command", command="ls x")
-    assert ['command:{"argv":["ls","a b"],"cwd":"/repo/d"}'] == targets("shell", command=["ls", "a b"], workdir="d")
+def test_every_path_and_every_patch_of_a_call_counts() -> None:
+    """Which of them a tool takes is not known."""
+    one, other = (f"*** Begin Patch\n {head} File: {name}\n*** End Patch" for head, name in HEADS)
+
+    assert ["write:a", "write:b"] == targets("NotebookEdit", file_path="a", notebook_path="b")
+    assert ["read:a", "read:b"] == targets("Read", file_path="a", path="b")
+    assert ["write:a", "delete:b"] == targets("apply_patch", input=one, patch=other)
+    assert ["write:a", "write:**"] == targets("apply_patch", input=one, command=["apply_patch", other])
+
+
+HEADS = (("*** Update", "a"), ("*** Delete", "b"))
+
+
+def test_a_shell_line_comes_apart_as_text_and_as_words() -> None:
+    """What is neither is a command that no rule allows."""
+    assert ['command:{"argv":["ls","a b"],"cwd":"/repo"}'] == targets("shell", command=["ls", "a b"])
     assert [None] == json.loads(targets("shell", command=3)[0][8:])["argv"]
+
+
+def test_a_shell_line_runs_in_each_folder_that_the_call_names() -> None:
+    """Which of them a tool goes to is not known."""
+    assert ['command:{"argv":["ls"],"cwd":"/repo"}', 'command:{"argv":["ls"],"cwd":"/repo/d"}'] == targets(
+        "shell", command="ls", workdir="d"
+    )
+    assert ['command:{"argv":["ls"],"cwd":"/repo"}'] == targets("shell", command="ls", workdir="/repo")
+    assert [None] == json.loads(targets("shell", command="ls", workdir=["d"])[0][8:])["argv"]
+
+
+def test_a_command_of_any_other_tool_is_a_part_beside_the_call_itself() -> None:
+    """What a tool does with its command, and with what else it is given, is not known."""
+    call, line = parts("mcp__x__delete_repo", command="ls x")
+
+    assert call.target().startswith("call:sha256:")
+    assert 'command:{"argv":["ls","x"],"cwd":"/repo"}' == line.target()
 
 
 def test_any_other_call_is_its_own_only_part() -> None:

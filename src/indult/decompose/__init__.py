@@ -2,21 +2,30 @@
 
 An action that does not come apart is its own only part, with the target `call:DIGEST`. A shell line comes apart into the
 commands that it runs (`indult.decompose.shell`), a call of a file tool into the file as it reads and as its links lead
-(`indult.decompose.files`). A branch comes apart into what it
-changes (`indult.decompose.changes`), and a changed manifest or lock into its entries (`indult.decompose.manifests`).
+(`indult.decompose.files`). A call of any other tool that carries a `command` is itself and the commands in it. A branch
+comes apart into what it changes (`indult.decompose.changes`), and a changed manifest or lock into its entries
+(`indult.decompose.manifests`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from indult.actions import Action
 
 if TYPE_CHECKING:
     from indult.decompose.paths import FileSystem, Places
 
-__all__ = ["Decompose", "Part", "decompose", "decompose_with"]
+__all__ = ["SHELL_TOOLS", "Decompose", "Part", "decompose", "decompose_with"]
+
+SHELL_TOOLS: Final = frozenset(
+    {
+        "Bash", "bash", "PowerShell", "powershell", "Shell", "shell", "local_shell", "shell_command", "container.exec",
+        "exec_command", "run_command", "run_shell_command", "run_terminal_cmd", "run_in_terminal",
+    }
+)  # fmt: skip
+"""Tools of harnesses that do nothing but run the `command` that they are given."""
 
 
 class Part(NamedTuple):
@@ -53,11 +62,12 @@ def decompose(action: Action) -> tuple[Part, ...]:
     return ()
 
 
-def decompose_with(fs: FileSystem, root: str, home: str | None) -> Decompose:
+def decompose_with(fs: FileSystem, root: str, home: str | None, shell_tools: frozenset[str] = SHELL_TOOLS) -> Decompose:
     """Return the decomposer for calls of tools on a disk; paths below `root` are named from there.
 
     A call comes apart by its tool, or as a shell line where its arguments carry a `command`; any other call is its own
-    only part.
+    only part. Only of `shell_tools` is it known that they do no more than run that line: a call of any other tool is a
+    part too.
     """
     from indult.decompose.paths import Places
 
@@ -66,7 +76,7 @@ def decompose_with(fs: FileSystem, root: str, home: str | None) -> Decompose:
             places = Places(fs, root, home)
             inside = places.is_absolute(action.cwd or "")
             cwd = places.normal(action.cwd if action.cwd and inside else f"{root}/{action.cwd or ''}")
-            return _taken_apart(action, cwd, places)
+            return _taken_apart(action, cwd, places, shell_tools)
         except Exception as exc:
             # Whatever went wrong, what is not known is not allowed.
             why = f"it cannot be taken apart: {type(exc).__name__}"
@@ -75,7 +85,7 @@ def decompose_with(fs: FileSystem, root: str, home: str | None) -> Decompose:
     return decomposer
 
 
-def _taken_apart(action: Action, cwd: str, places: Places) -> tuple[Part, ...]:
+def _taken_apart(action: Action, cwd: str, places: Places, shell_tools: frozenset[str]) -> tuple[Part, ...]:
     from indult.decompose.files import file_parts
 
     found = file_parts(action, cwd, places)
@@ -83,4 +93,6 @@ def _taken_apart(action: Action, cwd: str, places: Places) -> tuple[Part, ...]:
         from indult.decompose.shell import call_parts
 
         found = call_parts(action, cwd, places)
+        if action.tool not in shell_tools:
+            found = (Part(action.tool, action.target), *found)
     return found or ()

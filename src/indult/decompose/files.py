@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from indult.actions import Action
 from indult.decompose import Part
-from indult.decompose.paths import Places
+from indult.decompose.paths import HERE, Places
+from indult.decompose.shell.braces import expanded
+from indult.decompose.shell.shfmt import Unparsable
+from indult.decompose.shell.words import BARE
 
 __all__ = ["file_parts"]
 
@@ -21,19 +25,35 @@ _SEARCHES: Final = {
     "Glob": "pattern", "glob": "pattern", "Grep": "glob", "grep": "glob", "search_file_content": "include",
     "grep_search": "include_pattern", "rg": "glob",
 }  # fmt: skip
+_FINDS: Final = frozenset({"Glob", "glob"})
+"""Those that show names alone."""
+
 _PATCHES: Final = frozenset({"apply_patch"})
 _ANYTHING: Final = "**"
+_SHOWN: Final = "***"
+"""All that is not hidden, for rules about one place; see `indult.policy.patterns.overlaps`."""
+_ENDING: Final = re.compile(
+    r"\*(\.(d|test|spec|stories))?\.(c|cc|cfg|cjs|clj|cpp|cs|css|csv|cxx|dart|erl|ex|exs|go|gradle|graphql|h|hpp|hs|html|ini|ipynb"
+    r"|java|js|json|jsx|kt|kts|less|lua|m|md|mdx|mjs|ml|mm|mts|php|pl|proto|py|pyi|r|rb|rs|rst|sass|scala|scss|sh|sql"
+    r"|svelte|svg|swift|tf|toml|ts|tsx|txt|vue|xml|yaml|yml|zig)"
+)
+"""The globs of texts that a work consists of."""
+_FOLDER: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 
 
 def file_parts(action: Action, cwd: str, places: Places) -> tuple[Part, ...] | None:
     """Return the parts of a call of a file tool, none where the tool is no such tool."""
     files = _Files(action, cwd, places)
+    found: Iterator[Part]
     if action.tool in _READS or action.tool in _LISTS:
-        found = files.touched("read", _path(action.args) or ("." if action.tool in _LISTS else None))
+        empty = "." if action.tool in _LISTS else None
+        found = (part for path in _paths(action.args) for part in files.touched("read", path or empty))
     elif action.tool in _WRITES:
-        found = files.written(_path(action.args), _content(action))
+        content = _content(action)
+        found = (part for path in _paths(action.args) for part in files.written(path, content))
     elif action.tool in _SEARCHES:
-        found = files.searched(_path(action.args), action.args.get(_SEARCHES[action.tool]))
+        glob = action.args.get(_SEARCHES[action.tool])
+        found = (part for path in _paths(action.args) for part in files.searched(path, glob))
     elif action.tool in _PATCHES:
         found = files.patched()
     else:
@@ -41,8 +61,9 @@ def file_parts(action: Action, cwd: str, places: Places) -> tuple[Part, ...] | N
     return tuple(dict.fromkeys(found))
 
 
-def _path(args: Mapping[str, Any]) -> Any:
-    return next((args[key] for key in _PATHS if args.get(key) is not None), None)
+def _paths(args: Mapping[str, Any]) -> list[Any]:
+    """Return every path that a call names, as which of them the tool takes is not known; one that is none without any."""
+    return [args[key] for key in _PATHS if args.get(key) is not None] or [None]
 
 
 _Content = Callable[[bytes | None], bytes | None]
@@ -149,7 +170,7 @@ class _Files:
     def searched(self, path: object, pattern: object) -> Iterator[Part]:
         """Yield the parts of a search: the folder that it starts from, and what it may find."""
         base = "." if path is None else path
-        glob = pattern if isinstance(pattern, str) and pattern else _ANYTHING
+        glob = pattern if isinstance(pattern, str) and pattern else None
         for part in self.touched("read", base):
             yield Part(part.tool, part.target, part.origin, also=part.also, maybe=part.maybe, asks=part.asks)
             if not part.origin:
@@ -160,18 +181,47 @@ class _Files:
                 maybe=tuple(dict.fromkeys(f"read:{one}" for one in self._found(part.origin, glob))),
             )
 
-    def _found(self, name: str, glob: str) -> Iterator[str]:
-        steps = glob.replace("\\", "/").split("/")
-        if ".." in steps or any(char in glob for char in "{!"):
+    def _found(self, name: str, glob: str | None) -> Iterator[str]:
+        """Yield what a search may find, as globs.
+
+        What is hidden is left out unless the glob of the search names it. To look through a folder of the work, or through
+        all files of an ending in it, picks out no name that rules are about wherever it lies: that alone asks nothing, as
+        with a search in a shell line. To look through home, or what lies above it, may find anything.
+        """
+        if self._holds_home(name):
+            yield self._below(name, _ANYTHING)
+            return
+        for one in [""] if glob is None else _braced(glob):
+            yield from [self._below(name, _SHOWN)] if one.startswith("!") else self._matched(name, one)
+
+    def _holds_home(self, name: str) -> bool:
+        home = self._places.home
+        path = self._places.join(self._places.root, name)
+        paths = (path, self._places.real(path))
+        return home is not None and any(f"{home}/".startswith(f"{one.rstrip('/')}/") for one in paths)
+
+    def _below(self, name: str, glob: str) -> str:
+        return glob if name == HERE else f"{name.rstrip('/')}/{glob}"
+
+    def _matched(self, name: str, glob: str) -> Iterator[str]:
+        if self._places.is_absolute(glob):
+            name, glob = HERE, self._places.name(self._places.normal(glob))
+            if self._places.is_absolute(glob):
+                yield glob
+                return
+        steps = [step for step in glob.replace("\\", "/").split("/") if step != "."]
+        if ".." in steps:
             yield _ANYTHING
             return
-        if self._places.is_absolute(glob):
-            yield self._places.name(self._places.normal(glob))
+        # A `*` given to a search of texts takes hidden files too; a search of names shows no more than a list does.
+        if _general(steps, stars=self._action.tool in _FINDS):
+            folders = [step for step in steps[:-1] if step != "**"]
+            yield self._below(name, "/".join([*folders, _SHOWN]))
             return
-        plain = "/".join(step for step in steps if step not in {"", "."})
+        plain = "/".join(step for step in steps if step)
         whole = [plain] if "/" in plain or "**" in plain else [plain, f"**/{plain}"]
         for one in whole:
-            found = one if name == "." else f"{name.rstrip('/')}/{one}"
+            found = self._below(name, one)
             found = "".join("?" if char in "[]" else char for char in found) if "[" in found else found
             yield found
             yield from self._places.folded([found])
@@ -179,12 +229,30 @@ class _Files:
     def patched(self) -> Iterator[Part]:
         """Yield the parts of a patch in the format of `apply_patch`."""
         args = self._action.args
-        text = next((args[key] for key in ("input", "patch", "command") if isinstance(args.get(key), str)), None)
-        found = list(_patch(text)) if text is not None else []
-        if not found:
-            yield self._unknown("write", "the patch cannot be read")
-        for kind, path in found:
-            yield from self.touched(kind, path)
+        # Which of them the tool takes is not known, so all count; a list is the words of a command with a patch in it.
+        texts = [args[key] for key in ("input", "patch", "command") if args.get(key) is not None]
+        for text in texts or [None]:
+            found = list(_patch(text)) if isinstance(text, str) else []
+            if not found:
+                yield self._unknown("write", "the patch cannot be read")
+            for kind, path in found:
+                yield from self.touched(kind, path)
+
+
+def _braced(glob: str) -> list[str]:
+    """Return the globs that one with braces stands for, or one for anything where they are too many."""
+    try:
+        rows = expanded([(char, BARE) for char in glob])
+    except Unparsable:
+        return [_ANYTHING]
+    return list(dict.fromkeys("".join(char for char, _ in row) for row in rows))
+
+
+def _general(steps: list[str], *, stars: bool) -> bool:
+    """Tell whether a glob picks out no name: it is about all that is shown, or all of an ending, like `src/**/*.py`."""
+    *folders, name = steps
+    plain = all(step == "**" or _FOLDER.fullmatch(step) for step in folders)
+    return plain and (not name or (stars and name in {"*", "**"}) or _ENDING.fullmatch(name) is not None)
 
 
 class _Name:
@@ -216,7 +284,7 @@ def _patch(text: str) -> Iterator[tuple[str, str]]:
     if not lines or lines[0].strip() != "*** Begin Patch" or lines[-1].strip() != "*** End Patch":
         return
     last = ""
-    for line in lines[1:-1]:
+    for line in map(str.strip, lines[1:-1]):
         for head, kind in _HEADS.items():
             if line.startswith(head):
                 path = line[len(head) :].strip()

@@ -25,8 +25,13 @@ def call_parts(action: Action, cwd: str, places: Places) -> tuple[Part, ...]:
         command = shlex.join(command)
     if not isinstance(command, str):
         command = "\0"
-    folder = next((action.args[key] for key in ("workdir", "cwd") if isinstance(action.args.get(key), str)), None)
-    return shell_parts(command, tool=action.tool, cwd=places.join(cwd, folder) if folder else cwd, places=places)
+    given = [action.args[key] for key in ("workdir", "cwd", "dir_path", "directory") if action.args.get(key)]
+    if not all(isinstance(folder, str) for folder in given):
+        command = "\0"
+    # Whether the tool goes to the folder that the call names is not known, so that the line may run in each of them.
+    folders = dict.fromkeys([cwd, *(places.join(cwd, folder) for folder in given if isinstance(folder, str))])
+    found = (shell_parts(command, tool=action.tool, cwd=folder, places=places) for folder in folders)
+    return tuple(part for parts in found for part in parts)
 
 
 def shell_parts(text: str, *, tool: str, cwd: str, places: Places) -> tuple[Part, ...]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from indult.actions import Action
 from indult.boundary import Boundary
 from indult.characters import fold
-from indult.decompose import decompose_with
+from indult.decompose import SHELL_TOOLS, decompose_with
 from indult.decompose.paths import Places
 from indult.errors import InputError
 from indult.judgements import Verdict
@@ -24,6 +24,9 @@ __all__ = ["Disk", "policy_of", "run", "verdict"]
 
 _WORDS: Final = {Verdict.APPROVE: "APPROVE", Verdict.ASK_USER: "ASK", Verdict.DENY: "DENY"}
 _ROOT: Final = "/repo"
+
+_SHELL_TOOLS: Final = SHELL_TOOLS | {"completion_command"}
+"""The tools of cases that run a `command`; one of the cases has a text that stands in a configuration file."""
 
 
 def run(path: Path) -> Iterator[dict[str, Any]]:
@@ -45,7 +48,8 @@ def verdict(case: dict[str, Any]) -> str:
     neutral = case["policy"]
     disk = Disk(neutral.get("fs", {}))
     root, home = neutral.get("cwd", _ROOT), neutral.get("home")
-    boundary = Boundary(policy=policy_of(neutral, Places(disk, root, home)), decompose=decompose_with(disk, root, home))
+    decompose = decompose_with(disk, root, home, _SHELL_TOOLS)
+    boundary = Boundary(policy=policy_of(neutral, Places(disk, root, home)), decompose=decompose)
     args = case["action"]
     if case["tool"] == "mcp":
         action = Action(tool=args["tool_name"], args=args.get("arguments", {}), cwd=root)
