@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from indult.decompose.shell.words import Word
+from indult.decompose.shell.derived import backups, listed, pieces, whole_paths
 
 __all__ = ["READ", "Operand", "lists", "opens_nothing", "operands", "plain", "scripts", "searched", "writes"]
 
@@ -257,6 +258,19 @@ def lists(name: str, words: list[Word]) -> bool:
 def operands(name: str, words: list[Word]) -> Iterator[Operand]:
     """Yield what the words behind a command word may touch."""
     if name in _INTO:
+    yield from (Operand(word, WRITE) for word in pieces(name, words))
+    if name not in _INTO:
+        yield from (Operand(word, WRITE) for word in backups(name, words, []))
+    if listed(name, words):
+        kinds = _does(name, words)[0]
+        removes = (name == "zip" and _has(words, "m", "--move")) or (
+            name == "tar" and _has(words, "", "--remove-files")
+        )
+        if name in _ZIPS:
+            kinds = ("read", "write", "delete")
+        elif name in {"zip", "tar"}:
+            kinds = ("read", "delete") if removes else READ
+        yield Operand(Word(None), kinds)
         yield from _into(name, words)
         return
     if _spreads(name, words):
@@ -465,22 +479,28 @@ def _into(name: str, words: list[Word]) -> Iterator[Operand]:
     if target is not None:
         yield Operand(target, ("write", "link") if name == "ln" else WRITE)
     for folder in named if into else named[-1:]:
-        yield from _below(folder, [word for word in named if word is not folder])
+        found += _below(folder, [word for word in named if word is not folder], whole=whole)
     if into:
         for word in words:
             if word.text is not None and word.text.startswith("-"):
                 value = word.text.partition("=")[2] if word.text.startswith("--") else word.text.partition("t")[2]
-                yield from _below(Word(value), named) if value else ()
+                found += _below(Word(value), named, whole=whole) if value else ()
+    yield from (
+        Operand(word, WRITE if word.text is None else ("write", "link")) for word in found if word is not target
+    )
+    yield from (Operand(word, WRITE) for word in backups(name, words, found))
 
 
-def _below(folder: Word, sources: list[Word]) -> Iterator[Operand]:
-    """Yield the files that appear when sources are brought into a folder."""
+def _below(folder: Word, sources: list[Word], *, whole: bool) -> Iterator[Word]:
+    """Yield the files that appear when sources are brought into a folder, by their names or by their `whole` paths."""
     for source in sources:
         if folder.text is None or source.text is None:
-            yield Operand(Word(None), WRITE)
+            yield Word(None)
         else:
             base = source.text.rstrip("/").rpartition("/")[2]
-            yield Operand(Word(f"{folder.text}/{base}"), ("write", "link"))
+            yield Word(f"{folder.text}/{base}")
+            if whole:
+                yield Word(f"{folder.text}/{source.text}")
 
 
 _INTERPRETERS: Final = frozenset(
@@ -510,6 +530,8 @@ _INTERPRETERS: Final = frozenset(
 )
 _SHELLS: Final = frozenset({"bash", "sh", "dash", "zsh", "ksh"})
 _INLINE: Final = ("-c", "-e", "-m", "-p", "-r", "--eval", "--print", "--require", "--import")
+    whole = whole_paths(name, words)
+    found = [target] if target is not None else []
 """Options behind which no script stands, but a text or a name."""
 
 _COMPILERS: Final = frozenset(

@@ -100,6 +100,7 @@ _NAMES: Final = frozenset(
         "DOCKER_HOST",
         "KUBECONFIG",
         "TAR_OPTIONS",
+        "SIMPLE_BACKUP_SUFFIX",
         "ZIPOPT",
         "UNZIPOPT",
         "RSYNC_RSH",

@@ -1,0 +1,138 @@
+"""Files that a program touches although no word is their name: backups, pieces under a prefix, and lists of names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from indult.decompose.shell.words import Word
+
+__all__ = ["backups", "listed", "pieces", "whole_paths"]
+
+_COPIES: Final = frozenset({"cp", "mv", "ln", "install"})
+
+_LISTS: Final[dict[str, tuple[str, ...]]] = {
+    "zip": ("-@",),
+    "tar": ("-T", "--files-from"),
+    "bsdtar": ("-T", "--files-from"),
+    "sort": ("--files0-from",),
+    "wc": ("--files0-from",),
+    "du": ("--files0-from",),
+    "find": ("-files0-from",),
+    "file": ("-f", "--files-from"),
+    "xz": ("--files", "--files0"),
+    "unxz": ("--files", "--files0"),
+    "lzma": ("--files", "--files0"),
+    "unlzma": ("--files", "--files0"),
+    "xzcat": ("--files", "--files0"),
+    "zstd": ("--filelist",),
+    "strings": ("@",),
+    "objdump": ("@",),
+    "nm": ("@",),
+    "size": ("@",),
+    "readelf": ("@",),
+    "git": ("--stdin-paths", "--pathspec-from-file"),
+}
+"""Program -> its options that name a file, or its input, with more names in it."""
+
+
+def listed(name: str, words: list[Word]) -> bool:
+    """Tell whether a program takes the names of its files from a list that stands in no word."""
+    for option in _LISTS.get(name, ()):
+        for at, word in enumerate(words):
+            text = (word.text if word.text is not None else word.glob) or ""
+            given = text.partition("=")[0]
+            if option == "@":
+                found = text.startswith("@")
+            elif option.startswith("--"):
+                found = len(given) > 2 and option.startswith(given)
+            elif name == "find":
+                found = text == option
+            else:
+                # The first word of tar may be letters without a dash.
+                cluster = (text.startswith("-") and not text.startswith("--")) or (name == "tar" and at == 0)
+                found = cluster and option[1] in text
+            if found:
+                return True
+    return False
+
+
+def backups(name: str, words: list[Word], written: list[Word]) -> Iterator[Word]:
+    """Yield what is kept of the files that a program overwrites, under a name with a suffix."""
+    if name == "tar" and any((word.text or "").startswith("--suf") for word in words):
+        yield Word(None)
+    if name in {"sed", "gsed"}:
+        for suffix in filter(None, map(_in_place, words)):
+            yield from (_suffixed(word, suffix) for word in words if not (word.text or "").startswith("-"))
+    if name in _COPIES:
+        for at, word in enumerate(words):
+            given = _suffix(word.text or "", words[at + 1 : at + 2])
+            if given is None:
+                yield Word(None)
+            elif given:
+                yield from (_suffixed(one, given) for one in written)
+
+
+def _suffix(text: str, following: list[Word]) -> str | None:
+    """Return the suffix that an option of `cp` and its like gives, none where it is not known, and empty where none is."""
+    after = following[0].text if following else None
+    if text.startswith("--"):
+        option, sign, value = text.partition("=")
+        if len(option) > 3 and "--suffix".startswith(option):
+            return value if sign else after
+        return ""
+    if not text.startswith("-") or "S" not in text:
+        return ""
+    return text.partition("S")[2] or after
+
+
+def _in_place(word: Word) -> str:
+    """Return the suffix of the backups that `sed` keeps, empty where it keeps none."""
+    text = word.text or ""
+    if text.startswith("--"):
+        option, _, value = text.partition("=")
+        return value if len(option) > 2 and "--in-place".startswith(option) else ""
+    if not text.startswith("-"):
+        return ""
+    # Behind these letters stands a value and no further option.
+    letters = text[1:]
+    before, _, after = letters.partition("i")
+    return "" if set(before) & set("efl") else after
+
+
+def _suffixed(word: Word, suffix: str) -> Word:
+    text = word.text if word.text is not None else word.glob
+    if text is None:
+        return Word(None)
+    folder, slash, base = text.rpartition("/")
+    # `sed` puts the name in place of a star, and takes a suffix with a slash for a path of its own.
+    kept = suffix.replace("*", base) if "*" in suffix else base + suffix
+    found = kept if "*" in suffix and "/" in suffix else f"{folder}{slash}{kept}"
+    return Word(found) if word.text is not None else Word(None, found)
+
+
+def pieces(name: str, words: list[Word]) -> Iterator[Word]:
+    """Yield the names of the pieces that `split` and `csplit` write, which begin with a prefix."""
+    if name not in {"split", "csplit"}:
+        return
+    if any((word.text or "").startswith(("-b", "--suf")) for word in words) and name == "csplit":
+        yield Word(None)
+    yield Word(None, "xx*" if name == "csplit" else "x*")
+    for word in words:
+        text = word.text if word.text is not None else word.glob
+        if text is None:
+            yield Word(None)
+            continue
+        if text.startswith("--"):
+            text = text.partition("=")[2]
+        elif text.startswith("-"):
+            text = text.partition("f")[2] if name == "csplit" else ""
+        if text:
+            yield Word(None, f"{text}*")
+
+
+def whole_paths(name: str, words: list[Word]) -> bool:
+    """Tell whether `cp` keeps the folders of its sources below the target."""
+    return name == "cp" and any(
+        len(text) > 3 and "--parents".startswith(text) for text in ((word.text or "") for word in words)
+    )
