@@ -91,13 +91,18 @@ def test_a_manifest_comes_apart_where_its_new_content_is_known() -> None:
 @pytest.mark.parametrize(
     ("tool", "args", "maybe"),
     [
-        ("Glob", {"pattern": "**/*.py"}, ["read:**/*.py"]),
-        ("Glob", {"pattern": "*.py", "path": "src"}, ["read:src/*.py", "read:src/**/*.py"]),
-        ("Grep", {"pattern": "x", "glob": "*.md", "path": "/etc"}, ["read:/etc/*.md", "read:/etc/**/*.md"]),
-        ("Grep", {"pattern": "x"}, ["read:**"]),
+        ("Glob", {"pattern": "**/*.py"}, ["read:***"]),
+        ("Glob", {"pattern": "*.py", "path": "src"}, ["read:src/***"]),
+        ("Grep", {"pattern": "x", "glob": "*.md", "path": "/etc"}, ["read:/etc/***"]),
+        ("Grep", {"pattern": "x"}, ["read:***"]),
+        ("Grep", {"pattern": "x", "glob": "**/*"}, ["read:**/*"]),
+        ("Grep", {"pattern": "x", "glob": "!a"}, ["read:***"]),
+        ("Grep", {"pattern": "x", "glob": ".env*"}, ["read:.env*", "read:**/.env*"]),
+        ("Grep", {"pattern": "x", "glob": "src/*.{ts,tsx}"}, ["read:src/***"]),
+        ("Grep", {"pattern": "x", "path": "/"}, ["read:/**"]),
         ("Glob", {"pattern": "/etc/p*"}, ["read:/etc/p*"]),
         ("Glob", {"pattern": "../*"}, ["read:**"]),
-        ("Glob", {"pattern": "{a,b}"}, ["read:**"]),
+        ("Glob", {"pattern": "{a,b}"}, ["read:a", "read:**/a", "read:b", "read:**/b"]),
     ],
 )
 def test_a_search_starts_from_a_folder_and_may_find_what_its_glob_does(

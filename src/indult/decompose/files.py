@@ -178,6 +178,8 @@ class _Files:
             yield self._part(
                 part.target(),
                 part.origin,
+                # Whatever lies in the folder, for rules about all of it.
+                also=(f"read:{self._below(part.origin, '-')}",),
                 maybe=tuple(dict.fromkeys(f"read:{one}" for one in self._found(part.origin, glob))),
             )
 

@@ -63,6 +63,19 @@ _MOST_PAIRS: Final = 50_000
 
 _NO_WORD: Final = "\0"
 
+_SHOWN: Final = "***"
+_FOLDERS: Final = "?/"
+_FIRST: Final = "?!"
+_FIRST_OR_NONE: Final = "?*"
+
+_KEYS: Final = frozenset({"id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*"})
+_SOURCES: Final = tuple(
+    f"*{ending}"
+    for ending in (".c", ".cpp", ".css", ".go", ".h", ".html", ".java", ".js", ".jsx", ".md", ".php", ".py", ".pyi",
+                   ".rb", ".rs", ".rst", ".sh", ".sql", ".toml", ".ts", ".tsx", ".yaml", ".yml")
+)  # fmt: skip
+"""What is named like a key and ends like source code is no key: patterns for the one do not meet globs for the other."""
+
 _HASHED = frozenset({"entry", "script", "lifecycle", "field", "change"})
 
 
@@ -239,11 +252,21 @@ def _tokens(text: str) -> list[str]:
 def overlaps(pattern: str, name: str) -> bool:
     """Tell whether a glob of a rule and a glob of a name can stand for the same text.
 
-    In the name, `?` is any one character but `/`. Where telling would take too long, they can.
+    In the name, `?` is any one character but `/`. A star takes the dot that a hidden name begins with too, as a shell can
+    be told to do so, but not where source code is meant: `src/*.py` is about no `.env.py`. `***` at its end is all that is not hidden: no pattern overlaps it that begins with a star, since it
+    would be about a name wherever it lies. Where telling would take too long, they can.
     """
     if name == "**":
         return True
-    one, other = _tokens(pattern), _tokens(name)
+    if name.endswith(_SHOWN):
+        hidden = pattern.startswith((".", "*")) or "/." in pattern
+        if hidden or is_absolute(pattern) > is_absolute(name):
+            return False
+        name = name[:-1]
+    source = name.endswith(_SOURCES)
+    if source and pattern.rpartition("/")[2] in _KEYS:
+        return False
+    one, other = _steps(_tokens(pattern), hides=False), _steps(_tokens(name), hides=source)
     if len(one) * len(other) > _MOST_PAIRS:
         return True
     seen = {(0, 0)}
@@ -262,16 +285,39 @@ def overlaps(pattern: str, name: str) -> bool:
     return False
 
 
+def _steps(tokens: list[str], *, hides: bool) -> list[str]:
+    """Return the tokens of a glob with a place before each `**/` that begins a step, from where it can be left out.
+
+    With `hides`, what begins a step and takes no dot there is told apart.
+    """
+    found: list[str] = []
+    for at, token in enumerate(tokens):
+        first = at == 0 or tokens[at - 1] == "/"
+        if first and token == "**" and tokens[at + 1 : at + 2] == ["/"]:
+            found += [_FOLDERS, token]
+        elif first and hides and token == "*":
+            found += [_FIRST_OR_NONE, token]
+        else:
+            found.append(_FIRST if first and hides and token == "?" else token)
+    return found
+
+
 def _skips(tokens: list[str], at: int) -> list[int]:
     """Return where reading a glob may go on without taking a character."""
-    if at >= len(tokens) or tokens[at][0] != "*":
-        return []
-    folder = tokens[at] == "**" and tokens[at + 1 : at + 2] == ["/"] and (at == 0 or tokens[at - 1] == "/")
-    return [at + 1, at + 2] if folder else [at + 1]
+    token = tokens[at] if at < len(tokens) else ""
+    if token == _FOLDERS:
+        return [at + 1, at + 3]
+    if token == _FIRST_OR_NONE:
+        return [at + 2]
+    return [at + 1] if token[:1] == "*" else []
 
 
 def _meet(one: str, other: str) -> bool:
     """Tell whether a token of a pattern and one of a name can take the same character."""
+    if _FOLDERS in {one, other}:
+        return False
+    if other in {_FIRST, _FIRST_OR_NONE}:
+        return one not in {"/", "."}
     if other == "?":
         return one != "/"
     if one[0] != "*" and other[0] != "*":
