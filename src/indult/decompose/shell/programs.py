@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from indult.decompose.shell.words import Word
 from indult.decompose.shell.derived import backups, listed, pieces, whole_paths
+from indult.decompose.shell.words import Word
 
 __all__ = ["READ", "Operand", "lists", "opens_nothing", "operands", "plain", "scripts", "searched", "writes"]
 
@@ -257,7 +257,6 @@ def lists(name: str, words: list[Word]) -> bool:
 
 def operands(name: str, words: list[Word]) -> Iterator[Operand]:
     """Yield what the words behind a command word may touch."""
-    if name in _INTO:
     yield from (Operand(word, WRITE) for word in pieces(name, words))
     if name not in _INTO:
         yield from (Operand(word, WRITE) for word in backups(name, words, []))
@@ -271,6 +270,7 @@ def operands(name: str, words: list[Word]) -> Iterator[Operand]:
         elif name in {"zip", "tar"}:
             kinds = ("read", "delete") if removes else READ
         yield Operand(Word(None), kinds)
+    if name in _INTO:
         yield from _into(name, words)
         return
     if _spreads(name, words):
@@ -478,6 +478,8 @@ def _into(name: str, words: list[Word]) -> Iterator[Operand]:
             yield Operand(word, taken, below)
     if target is not None:
         yield Operand(target, ("write", "link") if name == "ln" else WRITE)
+    whole = whole_paths(name, words)
+    found = [target] if target is not None else []
     for folder in named if into else named[-1:]:
         found += _below(folder, [word for word in named if word is not folder], whole=whole)
     if into:
@@ -530,8 +532,6 @@ _INTERPRETERS: Final = frozenset(
 )
 _SHELLS: Final = frozenset({"bash", "sh", "dash", "zsh", "ksh"})
 _INLINE: Final = ("-c", "-e", "-m", "-p", "-r", "--eval", "--print", "--require", "--import")
-    whole = whole_paths(name, words)
-    found = [target] if target is not None else []
 """Options behind which no script stands, but a text or a name."""
 
 _COMPILERS: Final = frozenset(
