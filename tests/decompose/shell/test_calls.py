@@ -227,3 +227,69 @@ def test_other_spellings_of_a_command_are_other_names() -> None:
 def test_files_that_a_wrapper_reads_are_read() -> None:
     """`xargs -a FILE` reads the file."""
     assert ["read:.env"] == files("xargs -a .env x")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "trap 'cd a' DEBUG; x > b",
+        "trap 'cd a' ERR EXIT; x > b",
+        "f() { cd a; }; trap f DEBUG; x > b",
+        "trap f DEBUG; f() { cd a; }; x > b",
+        "trap 'unset -f x' DEBUG; x > b",
+    ],
+)
+def test_a_trap_that_changes_the_shell_makes_unknown_what_follows(text: str) -> None:
+    """It may run between any two commands, and with it the functions that it calls, also those of later."""
+    assert "write:**" in files(text)
+    assert "write:b" not in files(text)
+
+
+@pytest.mark.parametrize("text", ["trap 'cd a' EXIT; x > b", "trap 'x y' DEBUG; x > b", "trap - DEBUG; x > b"])
+def test_a_trap_that_leaves_the_shell_as_it_is_or_runs_last_hides_nothing(text: str) -> None:
+    """What follows is judged by its own names."""
+    assert ["write:b"] == files(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("python3.12 -m x a", '{"argv":["python3","-m","x","a"]}'),
+        ("b/python3.12 -Imx a", '{"argv":["python","-m","x","a"]}'),
+        ("python -W ignore -m x.__main__ a", '{"argv":["python","-m","x","a"]}'),
+        ("python3 -u b/x a", '{"argv":["x","a"]}'),
+        ("sh b/x a", '{"argv":["x","a"]}'),
+        ("pip3.12 a", '{"argv":["pip3","a"]}'),
+    ],
+)
+def test_what_an_interpreter_runs_is_another_name_of_the_command(text: str, name: str) -> None:
+    """Versions, options that stand together, modules below a package and the folder of a script hide nothing."""
+    (part,) = parts(text)
+
+    assert f"command:{name}" in part.also
+
+
+@pytest.mark.parametrize("text", ["python -c x -m y", 'python "$X" -m y', "python", "python -X"])
+def test_an_interpreter_without_a_module_or_script_runs_none(text: str) -> None:
+    """What stands behind a text or an unknown word is no module."""
+    assert not any('"-m","y"]' in name and '"-c"' not in name and "null" not in name for name in parts(text)[0].also)
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("python -m venv --cle a", "delete:a"),
+        ("pytest --basetemp a", "delete:a"),
+        ("uv run pytest --basetemp=a", "delete:a"),
+        ("pytest -qc a.ini", "exec:a.ini"),
+        ("pytest --config-f=a.ini", "exec:a.ini"),
+        ("pytest -c=a.ini", "exec:a.ini"),
+        ("gzip -r a", "delete:a"),
+        ("gunzip a_z", "write:a"),
+        ("git diff-tree --outp=a", "write:a"),
+        ("git show --output a", "write:a"),
+    ],
+)
+def test_options_that_delete_or_write_name_what_they_touch(text: str, name: str) -> None:
+    """A program that only looks by its name touches what an option says."""
+    assert name in touched(text)

@@ -131,13 +131,13 @@ class Calls:
             return self._eval(argv, state, command)
         if base in {"trap", "find", "fd", "fdfind"}:
             if base == "trap":
-                command(free=self._trap(argv, state), opens=False)
-            else:
-                own, inner = taken(base, argv)
-                command(operands=own[1:])
-                for words, beside in inner:
-                    inside = state._replace(lost=True) if beside else state
-                    self.run(words, inside, env={}, via=[[base]], functions=False)
+                command(free=self._trap(argv), opens=False)
+                return both(self._trapped(argv, state))
+            own, inner = taken(base, argv)
+            command(operands=own[1:])
+            for words, beside in inner:
+                inside = state._replace(lost=True) if beside else state
+                self.run(words, inside, env={}, via=[[base]], functions=False)
             return both(state)
         if base in _OPAQUE:
             command(asks or f"`{base}` runs what it is given", tails=True)
@@ -212,16 +212,20 @@ class Calls:
             return both(state)
         return self._walk.text(" ".join(word.text or "" for word in words), state)
 
-    def _trap(self, argv: list[Word], state: State) -> bool:
-        """Walk the text of a trap; tell whether there is one."""
-        words = argv[2:] if argv[1:2] == [Word("--")] else argv[1:]
-        if not words or (words[0].text or "").startswith("-") or len(words) < 2:
-            return False
-        if words[0].text is None:
-            self._walk.parts.unknown("the text of `trap` is not known", "")
-        elif words[0].text:
-            self._walk.later_text(words[0].text, state)
-        return bool(words[0].text)
+    def _trap(self, argv: list[Word]) -> bool:
+        """Tell whether a trap is given a text."""
+        words = _behind_dashes(argv)
+        return len(words) > 1 and bool(words[0].text) and not (words[0].text or "").startswith("-")
+
+    def _trapped(self, argv: list[Word], state: State) -> State:
+        """Walk the text of a trap; return the state from here on, where it may run between any two commands."""
+        words = _behind_dashes(argv)
+        if len(words) < 2 or (words[0].text or "-").startswith("-"):
+            if len(words) > 1 and words[0].text is None:
+                self._walk.parts.unknown("the text of `trap` is not known", "")
+            return state
+        last = all((word.text or "").upper() in {"EXIT", "SIGEXIT", "0"} for word in words[1:])
+        return self._walk.later_text(words[0].text or "", state, last=last)
 
     def _moved(self, name: str, words: list[Word], state: State) -> Ends:
         """Return the state behind a change of the folder, which may fail."""
@@ -252,6 +256,10 @@ def _filled(inner: Inner) -> list[Word]:
         return [*inner.words, _UNKNOWN]
     hole = inner.replaced
     return [Word(None) if word.text is not None and hole in word.text else word for word in inner.words]
+
+
+def _behind_dashes(argv: list[Word]) -> list[Word]:
+    return argv[2:] if argv[1:2] == [Word("--")] else argv[1:]
 
 
 def _unset(argv: list[Word], state: State) -> State:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -57,6 +58,12 @@ _SUBCOMMANDS: Final = frozenset(
 )
 """Programs whose first word without a dash says what they do, and may stand behind options with values."""
 
+_VERSIONED: Final = re.compile(r"(python|pypy|pip|node|ruby|perl|php|lua)-?(\d[\d.]*)?t?(?:\.exe)?\Z")
+_PYTHON_OPTION: Final = re.compile(r"-[bBdEhiIOPqsSuvVx]*([mcWX])(.*)\Z", re.DOTALL)
+_INTERPRETERS: Final = frozenset(
+    {"python", "pypy", "bash", "sh", "dash", "zsh", "ksh", "node", "nodejs", "ruby", "perl", "php", "bun", "deno"}
+)
+
 _ONE_DASH: Final = frozenset(
     {"find", "go", "java", "javac", "gcc", "g++", "cc", "clang", "terraform", "openssl", "test"}
 )
@@ -83,14 +90,53 @@ def _spellings(argv: list[Word], *, folds: bool) -> Iterator[list[Word]]:
         yield argv
         return
     base = text.rpartition("/")[2] or text
-    names = [text, base, _TWINS.get(base)]
+    names = [text, base, _TWINS.get(base), *_unversioned(base)]
     if folds:
         names += [one.lower() for one in names if one]
     for name in dict.fromkeys(one.removesuffix(".exe") for one in names if one):
         words = [Word(name), *argv[1:]]
         yield words
+        yield from _run_by(words)
         if name in _SUBCOMMANDS:
             yield from _behind_options(words)
+
+
+def _unversioned(base: str) -> Iterator[str]:
+    """Yield the name of an interpreter or of its installer without its version, and without the lesser part of it."""
+    found = _VERSIONED.match(base)
+    if found is not None:
+        yield found[1]
+        if found[2]:
+            yield found[1] + found[2][0]
+
+
+def _run_by(words: list[Word]) -> Iterator[list[Word]]:
+    """Yield what an interpreter runs: the module as the option is spelled out, or the script as a program of its name."""
+    name = (words[0].text or "").rpartition("/")[2]
+    if name.rstrip("0123456789.") not in _INTERPRETERS:
+        return
+    python = name.startswith(("python", "pypy"))
+    at = 1
+    while at < len(words):
+        text = words[at].text
+        if text is None:
+            return
+        if not text.startswith("-") or text == "-":
+            yield [Word(text.rpartition("/")[2] or text), *words[at + 1 :]]
+            return
+        found = _PYTHON_OPTION.match(text) if python else None
+        if found is None:
+            at += 1
+            continue
+        value = words[at + 1] if not found[2] and at + 1 < len(words) else Word(found[2])
+        at += 1 if found[2] else 2
+        if found[1] == "c":
+            return
+        if found[1] == "m":
+            # A module below a package does what the package is there for.
+            for module in dict.fromkeys((value.text, (value.text or "").partition(".")[0])):
+                yield [words[0], Word("-m"), Word(module), *words[at:]]
+            return
 
 
 def _behind_options(words: list[Word]) -> Iterator[list[Word]]:

@@ -7,7 +7,9 @@ from collections.abc import Callable
 from itertools import pairwise
 from typing import Final
 
+from indult.decompose.shell.programs import tested
 from indult.decompose.shell.scripts import awk_runs, sed_runs
+from indult.decompose.shell.variables import sensitive
 from indult.decompose.shell.words import Word
 
 __all__ = ["hazard"]
@@ -98,6 +100,9 @@ _GIT_KEYS: Final = re.compile(
 
 def hazard(name: str, words: list[Word]) -> str:
     """Return why a command may run more than it says, empty where it does not; `words` are those behind the name."""
+    tool, rest = tested(name, words)
+    if tool == "pytest" and (why := _pytest(rest)):
+        return why
     special = _SPECIAL.get(name)
     if special is not None:
         return special(words)
@@ -151,6 +156,9 @@ def _git(words: list[Word]) -> str:
         if len(keys) > 1 and any(key is None or _GIT_KEYS.match(key) for key in keys[:2]):
             return "this setting of git can run code later"
         return ""
+    # Where this writes, every subcommand that shows a difference has it, whether or not its manual says so.
+    if any(_has("git", option, rest) for option in ("--output", "--output-directory")):
+        return f"`git {command} --output` can write any file"
     for option in _GIT.get(command, ()):
         if _has("git", option, rest):
             return f"`git {command} {option}` can run code".replace(" ` ", "` ")
@@ -158,30 +166,84 @@ def _git(words: list[Word]) -> str:
 
 
 def _sed(words: list[Word]) -> str:
+    """Mind the scripts among the words, whose options are read as the program reads them."""
     scripts: list[str] = []
     rest: list[str] = []
-    at = 0
+    at, ended = 0, False
     while at < len(words):
         text = words[at].text
-        if text is None:
-            return "" if scripts or rest else "the script of `sed` is not known"
-        if text in {"-e", "--expression", "-f", "--file"} or (
-            text[:1] == "-" and text[1:2] != "-" and text[-1] in "ef"
-        ):
-            value = words[at + 1].text if at + 1 < len(words) else None
-            if value is None or text in {"-f", "--file"} or text[-1] == "f":
-                return "the script of `sed` is not known"
-            scripts.append(value)
-            at += 2
-            continue
-        if text.startswith(("--expression=", "-e")):
-            scripts.append(text.partition("=")[2] if text.startswith("--") else text[2:])
-        elif text.startswith(("--file", "-f")):
-            return "the script of `sed` is not known"
-        elif not text.startswith("-"):
-            rest.append(text)
         at += 1
-    return next((why for script in scripts or rest[:1] if (why := sed_runs(script))), "")
+        if text is None:
+            # What is not known could be `-e` with a script, but then so could any file be; it stands for files here.
+            return _sed_runs(scripts, rest) if scripts or rest else "the script of `sed` is not known"
+        if ended or text == "-" or not text.startswith("-"):
+            rest.append(text)
+            continue
+        if text == "--":
+            ended = True
+            continue
+        option, value = _sed_option(text)
+        if option in {"e", "l"} and value is None:
+            value = words[at].text if at < len(words) else None
+            at += 1
+        if option == "l" and (value is None or not value.isdigit()):
+            # Some versions take no number here, and the next word for the script.
+            return "the length of a line of `sed` is none"
+        if option == "?" or value is None:
+            return "the script of `sed` is not known"
+        if option == "e":
+            scripts.append(value)
+    return _sed_runs(scripts, rest)
+
+
+_SED_LONG: Final = (
+    "expression",
+    "file",
+    "line-length",
+    "in-place",
+    "quiet",
+    "silent",
+    "regexp-extended",
+    "null-data",
+    "zero-terminated",
+    "separate",
+    "unbuffered",
+    "posix",
+    "debug",
+    "sandbox",
+    "follow-symlinks",
+    "binary",
+    "help",
+    "version",
+)
+
+
+def _sed_option(text: str) -> tuple[str, str | None]:
+    """Return the option of a word that takes a value, with its value as far as it stands in the word.
+
+    It is `e` for a script, `l` for a length, `?` for what is not read, and empty for what needs no look.
+    """
+    if text.startswith("--"):
+        name, sign, value = text[2:].partition("=")
+        found = [long for long in _SED_LONG if long.startswith(name)]
+        if not name or not found or "file" in found:
+            return "?", None
+        letter = {"expression": "e", "line-length": "l"}.get(found[0], "")
+        return letter, value if sign or not letter else None
+    for at, letter in enumerate(text[1:], 2):
+        if letter in "el":
+            return letter, text[at:] or None
+        if letter in "iI":
+            return "", ""
+        if letter not in "nErsuzab":
+            return "?", None
+    return "", ""
+
+
+def _sed_runs(scripts: list[str], rest: list[str]) -> str:
+    # `-i ''` has an empty suffix in some versions, and behind it the script.
+    given = scripts or (rest[:2] if rest[:1] == [""] else rest[:1])
+    return next((why for script in given if (why := sed_runs(script))), "")
 
 
 def _awk(words: list[Word]) -> str:
@@ -265,11 +327,69 @@ _HARMLESS_MODES: Final = frozenset(
 )
 
 
+def _pytest(words: list[Word]) -> str:
+    """Mind plugins that are named and settings that are overridden, except those that are known to do no harm."""
+    for at, word in enumerate(words):
+        text = word.text or ""
+        behind = (words[at + 1].text or "") if at + 1 < len(words) else ""
+        if short := re.match(r"-[qvxslhV]*p", text):
+            plugin = text[short.end() :] or behind
+            if not plugin.startswith("no:") and plugin not in _PLUGINS:
+                return "`pytest -p` runs a plugin"
+        option, sign, value = text.partition("=")
+        setting = None
+        if len(option) > 2 and "--override-ini".startswith(option):
+            setting = value if sign else behind
+        elif short := re.match(r"-[qvxslhV]*o", text):
+            setting = text[short.end() :] or behind
+        if setting is not None:
+            key, _, value = setting.partition("=")
+            if value and not key.startswith(_PYTEST_SETTINGS):
+                return f"the setting `{key[:50]}` of pytest can run code or write elsewhere"
+    return ""
+
+
+_PLUGINS: Final = frozenset(
+    {
+        "xdist",
+        "xdist.plugin",
+        "pytest_cov",
+        "pytest_asyncio",
+        "pytest_timeout",
+        "pytest_mock",
+        "anyio",
+        "randomly",
+        "pytester",
+    }
+)
+_PYTEST_SETTINGS: Final = (
+    "log_cli", "log_level", "log_format", "log_date", "asyncio_", "junit_", "xfail_strict", "console_output_style",
+    "timeout", "filterwarnings", "markers", "testpaths", "python_",
+)  # fmt: skip
+
+
 def _make(words: list[Word]) -> str:
     for word in words:
-        if word.text is not None and re.match(r"-?-?(?:eval|SHELL|MAKEFLAGS)", word.text):
-            return "`make` is given code to run"
+        text = word.text or ""
+        if text.startswith("--"):
+            given = text.partition("=")[0]
+            if len(given) > 2 and any(option.startswith(given) for option in ("--eval", "--print-data-base")):
+                return f"`make {given}` can run code or shows all variables"
+        elif text.startswith("-"):
+            # Behind a letter that takes a value, the others are that value.
+            if set(re.split("[CfIoWjlO]", text[1:])[0]) & set("Ep"):
+                return f"`make {text[:20]}` can run code or shows all variables"
+        elif (found := _MAKE_VARIABLE.match(text)) is not None:
+            name, sign, value = found[1], found[2], text[found.end() :]
+            plain_tool = name in _TOOLS and re.fullmatch(r"[\w.+-]+", value) is not None
+            if "!" in sign or set(value) & set("$`;|&#\\\n<>") or (sensitive(name) and not plain_tool):
+                return "`make` is given code to run"
     return ""
+
+
+_MAKE_VARIABLE: Final = re.compile(r"([^=]*?)\s*([:?+!]*=)", re.DOTALL)
+_TOOLS: Final = frozenset({"CC", "CXX", "LD", "AR", "CPP"})
+"""Variables of make with the name of a program; one that is installed may be chosen among."""
 
 
 _SPECIAL: Final[dict[str, Callable[[list[Word]], str]]] = {

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from indult.decompose.shell.derived import backups, listed, pieces, whole_paths
 from indult.decompose.shell.words import Word
 
-__all__ = ["READ", "Operand", "lists", "opens_nothing", "operands", "plain", "scripts", "searched", "writes"]
+__all__ = ["READ", "Operand", "lists", "opens_nothing", "operands", "plain", "scripts", "searched", "tested", "writes"]
 
 READ: Final = ("read",)
 WRITE: Final = ("write",)
@@ -290,6 +291,10 @@ def operands(name: str, words: list[Word]) -> Iterator[Operand]:
         for word in words:
             if word.text is not None and plain(word):
                 yield Operand(Word(word.text.rpartition(".")[0] or word.text), WRITE)
+                # Some versions take other marks than a dot for the beginning of an ending.
+                if (bare := re.sub(r"[-_]g?[zZ]\Z", "", word.text)) != word.text:
+                    yield Operand(Word(bare), WRITE)
+    yield from _cleared(name, words)
     kinds, below = _does(name, words)
     shown = name == "curl" and not any(_has(words, "OJ", long) for long in ("--remote-name", "--remote-name-all"))
     for word in _without_program(words) if name in _AWKS else words:
@@ -298,6 +303,46 @@ def operands(name: str, words: list[Word]) -> Iterator[Operand]:
             yield Operand(word, kinds, below)
     if name == "find" and "delete" in kinds and not (words and plain(words[0])):
         yield Operand(Word("."), kinds, below)
+
+
+def _cleared(name: str, words: list[Word]) -> Iterator[Operand]:
+    """Yield the files that a program deletes or writes as an option says that is there for something else."""
+    if name == "git":
+        for word, value in _valued(words, ("--output", "--output-directory")):
+            yield Operand(value if value is not None else word, WRITE)
+        return
+    tool, rest = tested(name, words)
+    if tool == "pytest":
+        for word, value in _valued(rest, ("--basetemp",)):
+            yield Operand(value if value is not None else word, ("write", "delete"), below=True)
+    elif tool == "venv" and _has(rest, "", "--clear"):
+        for word in rest:
+            if plain(word):
+                yield Operand(word, ("write", "delete"), below=True)
+
+
+def _valued(words: list[Word], options: tuple[str, ...]) -> Iterator[tuple[Word, Word | None]]:
+    """Yield each word that is one of some long options, shortened too, with its value."""
+    for at, word in enumerate(words):
+        given, sign, value = (word.text or "").partition("=")
+        if len(given) > 2 and any(option.startswith(given) for option in options):
+            yield word, Word(value) if sign else words[at + 1] if at + 1 < len(words) else None
+
+
+_RUNNERS: Final = frozenset({"python", "pypy", "uv", "poetry", "coverage", "pdm", "hatch", "pipenv", "rye"})
+
+
+def tested(name: str, words: list[Word]) -> tuple[str, list[Word]]:
+    """Return whether `pytest` or `venv` runs, by its own name or through another program, and the words behind it."""
+    if name in {"pytest", "py.test"}:
+        return "pytest", words
+    if name.rstrip("0123456789.") in _RUNNERS:
+        for at, word in enumerate(words):
+            text = (word.text or "").rpartition("/")[2]
+            found = re.fullmatch(r"(?:-[A-Za-z]*m)?(pytest|py\.test|_pytest|venv|virtualenv)(?:\.__main__)?", text)
+            if found:
+                return "venv" if "env" in found[1] else "pytest", words[at + 1 :]
+    return "", []
 
 
 def searched(name: str, words: list[Word]) -> list[Word]:
@@ -421,7 +466,8 @@ def _does(name: str, words: list[Word]) -> tuple[tuple[str, ...], bool]:
     if name in _ZIPS:
         shows = _has(words, "clt", "--stdout") or _has(words, "", "--list") or _has(words, "", "--test")
         known = all(word.text is not None or word.glob is not None or word.whole for word in words)
-        return (READ if shows and known else UNKNOWN), False
+        below = _has(words, "r", "--recursive")
+        return (READ if shows and known else (*UNKNOWN, "delete") if below else UNKNOWN), below
     if name == "uniq":
         # Its second operand is written.
         return (READ if sum(map(plain, words)) < 2 and all(word.text for word in words) else UNKNOWN), False
@@ -545,6 +591,25 @@ def writes(name: str) -> bool:
     return name not in _COMPILERS and name.rstrip("0123456789.") not in _INTERPRETERS
 
 
+def _settings(name: str, words: list[Word]) -> Iterator[str]:
+    """Yield the settings that a test run is told to take, which say what runs."""
+    tool, rest = tested(name, words)
+    if tool != "pytest":
+        return
+    for at, word in enumerate(rest):
+        text = word.text or ""
+        option, sign, value = text.partition("=")
+        short = re.match(r"-[qvxslhV]*c", text)
+        if short is not None:
+            value, sign = text[short.end() :].removeprefix("="), text[short.end() :]
+        elif not (len(option) > 5 and "--config-file".startswith(option)):
+            continue
+        if not sign:
+            value = (rest[at + 1].text or "") if at + 1 < len(rest) else ""
+        if value and len(value) <= 1000 and "\n" not in value:
+            yield value
+
+
 def scripts(argv: list[Word]) -> Iterator[str]:
     """Yield the paths of the files that a command executes: its own, and the script of an interpreter."""
     text = argv[0].text
@@ -552,6 +617,7 @@ def scripts(argv: list[Word]) -> Iterator[str]:
         return
     if "/" in text:
         yield text
+    yield from _settings(text.rpartition("/")[2], argv[1:])
     if text.rpartition("/")[2].rstrip("0123456789.") in _INTERPRETERS or text in _INTERPRETERS:
         for word in argv[1:]:
             if word.text is None or word.text in (_INLINE[:1] if text.rpartition("/")[2] in _SHELLS else _INLINE):

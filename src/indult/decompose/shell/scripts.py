@@ -25,8 +25,9 @@ def awk_runs(program: str) -> str:
     bare = _without_texts(program)
     if bare is None or any(mark in bare for mark in '"#\\'):
         return "the program of `awk` cannot be read"
-    bare = bare.replace("||", " ")
-    for word in ("system", "getline", "@", "|", "close", "popen"):
+    # Behind these, a line goes on.
+    bare = re.sub(r"(,|&&|\|\||\?|:|\b(?:do|else)\b)\s+", r"\1 ", bare).replace("||", " ")
+    for word in ("system", "getline", "@", "|", "close", "popen", "ARGV", "ARGC", "SYMTAB", "FUNCTAB", "PROCINFO"):
         if word in bare:
             return f"the program of `awk` holds `{word}`, which can run code"
     if _PRINTS.search(bare) or ">>" in bare:
@@ -169,7 +170,9 @@ class _Sed:
             self._until(mark)
             return ""
         if command in "btT:":
-            while self._at < len(self._text) and self._text[self._at] not in ";\n}":
+            # In some versions a label ends at a blank, and another command may follow.
+            self._skip(" \t")
+            while self._at < len(self._text) and self._text[self._at] not in " \t;\n}":
                 self._at += 1
             return ""
         if command in "aic":

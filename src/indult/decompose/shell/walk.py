@@ -25,6 +25,7 @@ _ARITHMETIC_TESTS: Final = frozenset({"-eq", "-ne", "-lt", "-le", "-gt", "-ge"})
 _NUMBERS: Final = frozenset({"$", "?", "#", "PPID", "UID", "EUID", "RANDOM", "SECONDS", "LINENO", "BASHPID"})
 _OPERATORS: Final = frozenset({"Excl", "Index", "Slice", "Repl", "Names", "Exp"})
 _CHANGES: Final = frozenset({"eval", "source", ".", "trap", "alias", "enable", "hash", "builtin"})
+_SETS: Final = frozenset({"declare", "typeset", "export", "readonly", "local", "let", "set", "unset", "shopt", "read"})
 _MOVES: Final = frozenset({"cd", "pushd", "popd"})
 
 
@@ -41,6 +42,7 @@ class Walk:
         self._running: list[str] = []
         self._called: dict[tuple[object, ...], State] = {}
         self._later: list[tuple[Any, State]] = []
+        self._traps: list[dict[str, Any]] = []
         self._bases: dict[str, None] = {}
         self._lost = False
         self.unsets = False
@@ -91,13 +93,26 @@ class Walk:
         """Note what may run at any time from here on."""
         self._later.append((stmts, state))
 
-    def later_text(self, text: str, state: State) -> None:
-        """Note a text that may run at any time from here on."""
+    def later_text(self, text: str, state: State, *, last: bool) -> State:
+        """Note a text that may run at any time from here on, or at the `last`; return the state from here on."""
         try:
             tree = self._parsed(text)
             self.later(tree.get("Stmts", []), state)
+            if last:
+                return state
+            self._traps.append(tree)
+            return self._trapped(state)
         except Unparsable as exc:
             self.parts.unknown(f"a shell text cannot be read: {exc}", text)
+        return state
+
+    def _trapped(self, state: State) -> State:
+        """Return the state in which traps may have run: where one changes the shell, nothing is known of it anymore."""
+        for tree in self._traps:
+            after = self.run(tree.get("Stmts", []), state).after(state)
+            if after != state or any(one.get("Assigns") or one.get("Value") in _SETS for one in nodes(tree)):
+                return State((), {}, lost=True)
+        return state
 
     def run(self, stmts: list[dict[str, Any]], state: State) -> Ends:
         """Walk statements one after the other."""
@@ -229,7 +244,8 @@ class Walk:
         name = node["Name"]["Value"]
         state = state._replace(functions={**state.functions, name: node["Body"]})
         self.later([node["Body"]], state)
-        return both(state)
+        # A trap that was set before may call it.
+        return both(self._trapped(state))
 
     def call_function(self, name: str, state: State) -> Ends:
         """Walk the body of a function where it is called."""
