@@ -193,3 +193,71 @@ def test_names_that_decide_which_code_runs_are_known() -> None:
         assert sensitive(name), name
     for name in ("CI", "NODE_ENV", "GOOS", "LANG", "x", "FORCE_COLOR", "DEBUG"):
         assert not sensitive(name), name
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "sed -l 5p 'w F' x",
+        "sed -l5 'w F' x",
+        "sed --line 5 'w F' x",
+        "sed '-new F' x",
+        "sed --expr='w F' x",
+        "sed --exp 'w F' x",
+        "sed -i '' 'w F' x",
+        "sed -n ':a w F' x",
+        "sed s/a/b/ \"$f\" -e 'w F'",
+        "sed -- 'w F'",
+        "sed --fi=x y",
+        "sed --unknown x",
+        "sed -Z x",
+        "sed -e",
+        "awk '{print $1,\n$2 > \"F\"}' x",
+        "awk '{print a &&\nb > \"F\"}' x",
+        "awk 'BEGIN { ARGV[1] = \"F\" }'",
+        "awk '{ for (k in FUNCTAB) print k }'",
+        "make --eva=x",
+        "make -E x",
+        "make -kE x",
+        "make -p",
+        "make --print-data",
+        "make 'X=$(shell x)'",
+        "make 'X!=x'",
+        "make 'X=a#b'",
+        "make .SHELLFLAGS=x",
+        "make CC=./x",
+        "git blame --output=x a",
+        "git format-patch --output-d x",
+        "git cherry --outp x",
+        "pytest -p x",
+        "pytest -qpx",
+        "python -m pytest -o cache_dir=x",
+        "uv run pytest --override-ini=cache_dir=x",
+        "coverage run -m pytest --over cache_dir=x",
+        "PYTEST_ADDOPTS=x pytest",
+    ],
+)
+def test_a_spelling_that_hides_what_runs_or_is_written_asks(text: str) -> None:
+    """Shortened options, values that stand alone and lines that go on are read as the program reads them."""
+    assert asks(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "sed -i.bak -E s/a/b/ x",
+        "sed -i '' s/a/b/ x",
+        "sed -n -l 5 1p - x",
+        "sed --quiet --in-place=.b 1p x",
+        "sed -e ':a' -e 'N;ba' x",
+        "awk '{print}\n$1 > 5 {print $2}' x",
+        "make -j4 -C sub CC=clang V=1 all",
+        "make -Wp --keep-going",
+        "pytest -p no:cacheprovider -o addopts= -o log_cli=true -rp",
+        "git log --oneline",
+        "git commit --only a -m '--output of x'",
+    ],
+)
+def test_what_only_looks_like_such_a_spelling_does_not_ask(text: str) -> None:
+    """The options that are common in everyday work do what they say."""
+    assert [] == asks(text)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from itertools import pairwise
 from typing import Final
 
+from indult.decompose.shell.inputs import COMPILERS, compiles, declares, fetches, queries
 from indult.decompose.shell.programs import tested
 from indult.decompose.shell.scripts import awk_runs, sed_runs
 from indult.decompose.shell.variables import sensitive
@@ -103,6 +104,8 @@ def hazard(name: str, words: list[Word]) -> str:
     tool, rest = tested(name, words)
     if tool == "pytest" and (why := _pytest(rest)):
         return why
+    if name in _ELSEWHERE and (why := fetches(words, _ELSEWHERE[name])):
+        return why
     special = _SPECIAL.get(name)
     if special is not None:
         return special(words)
@@ -174,8 +177,10 @@ def _sed(words: list[Word]) -> str:
         text = words[at].text
         at += 1
         if text is None:
-            # What is not known could be `-e` with a script, but then so could any file be; it stands for files here.
-            return _sed_runs(scripts, rest) if scripts or rest else "the script of `sed` is not known"
+            if not (scripts or rest):
+                return "the script of `sed` is not known"
+            # Behind a script it stands for files, and yet an option with another script may follow.
+            continue
         if ended or text == "-" or not text.startswith("-"):
             rest.append(text)
             continue
@@ -392,6 +397,17 @@ _TOOLS: Final = frozenset({"CC", "CXX", "LD", "AR", "CPP"})
 """Variables of make with the name of a program; one that is installed may be chosen among."""
 
 
+_ELSEWHERE: Final[dict[str, tuple[str, ...]]] = {
+    "npm": ("-C", "--prefix", "--userconfig", "--globalconfig"),
+    "pnpm": ("-C", "--dir"),
+    "yarn": ("--cwd",),
+    "bun": ("--cwd", "--preload", "-r", "--config"),
+    "deno": ("--config", "-c", "--import-map"),
+    "pre-commit": ("--config", "-c"),
+}
+"""Programs that run what a folder or file says, and their options that name another one."""
+
+
 _SPECIAL: Final[dict[str, Callable[[list[Word]], str]]] = {
     "git": _git,
     "sed": _sed,
@@ -410,6 +426,9 @@ _SPECIAL: Final[dict[str, Callable[[list[Word]], str]]] = {
     "shopt": _shopt,
     "set": _set,
     "getopts": _evaluated,
+    **dict.fromkeys(COMPILERS, compiles),
+    **dict.fromkeys(("export", "declare", "typeset", "readonly", "local"), declares),
+    "jq": queries,
     "make": _make,
     "gmake": _make,
 }
