@@ -103,6 +103,10 @@ class Parts:
         shown = {"argv": [], "env": {name: value}}
         self._add(f"command:{canonical(shown)}", asks=f"`{name}` decides which code runs", free=True)
 
+    def parameter(self, name: str) -> None:
+        """Add a part for a variable that is used and may be secret, wherever in a text its name stands."""
+        self._add(f"command:{canonical({'argv': [], 'parameter': name})}", free=True)
+
     def reason(self, why: str) -> None:
         """Add a part that asks, for what stands in no command."""
         self._add(f"command:{canonical({'argv': [], 'why': why})}", asks=why, free=True)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from indult.decompose.shell.derived import backups, listed, pieces, whole_paths
+from indult.decompose.shell.inputs import included
 from indult.decompose.shell.words import Word
 
 __all__ = ["READ", "Operand", "lists", "opens_nothing", "operands", "plain", "scripts", "searched", "tested", "writes"]
@@ -258,6 +259,7 @@ def lists(name: str, words: list[Word]) -> bool:
 
 def operands(name: str, words: list[Word]) -> Iterator[Operand]:
     """Yield what the words behind a command word may touch."""
+    yield from (Operand(word, READ) for word in included(name, words))
     yield from (Operand(word, WRITE) for word in pieces(name, words))
     if name not in _INTO:
         yield from (Operand(word, WRITE) for word in backups(name, words, []))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-__all__ = ["sensitive"]
+__all__ = ["secret", "sensitive"]
 
 _NAMES: Final = frozenset(
     [
@@ -138,3 +138,13 @@ def sensitive(name: str) -> bool:
     if name in _HARMLESS:
         return False
     return not _NAME.match(name) or name in _NAMES or name.startswith(_PREFIXES) or name.upper().endswith(_SUFFIXES)
+
+
+_SECRETS: Final = (
+    "TOKEN", "SECRET", "PASSW", "API_KEY", "APIKEY", "ACCESS_KEY", "PRIVATE_KEY", "CREDENTIAL",
+)  # fmt: skip
+
+
+def secret(name: str) -> bool:
+    """Tell whether a variable is named like one that holds a token or a password."""
+    return any(word in name.upper() for word in _SECRETS)

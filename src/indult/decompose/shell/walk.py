@@ -12,7 +12,7 @@ from indult.decompose.shell.posix import check_portable
 from indult.decompose.shell.shfmt import Unparsable, parse
 from indult.decompose.shell.state import MOST_BASES, Ends, State, both, joined
 from indult.decompose.shell.tree import check, is_quoted
-from indult.decompose.shell.variables import sensitive
+from indult.decompose.shell.variables import secret, sensitive
 from indult.decompose.shell.words import NUMBER, QUOTED, Word, values, words
 
 __all__ = ["Walk"]
@@ -74,6 +74,10 @@ class Walk:
 
     def _learn(self, tree: dict[str, Any]) -> None:
         self.numbers.learn(tree)
+        for one in nodes(tree):
+            used = one.get("Param")
+            if one.get("Type") == "ParamExp" and isinstance(used, dict) and secret(str(used.get("Value", ""))):
+                self.parts.parameter(used["Value"])
         self.changes = self.changes or any(
             one.get("Type") == "FuncDecl" or (isinstance(one.get("Value"), str) and one["Value"] in _CHANGES)
             for one in nodes(tree)
