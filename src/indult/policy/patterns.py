@@ -291,25 +291,25 @@ def _steps(tokens: list[str], *, hides: bool) -> list[str]:
     With `hides`, what begins a step and takes no dot there is told apart.
     """
     found: list[str] = []
-    for at, token in enumerate(tokens):
+    for at, word in enumerate(tokens):
         first = at == 0 or tokens[at - 1] == "/"
-        if first and token == "**" and tokens[at + 1 : at + 2] == ["/"]:
-            found += [_FOLDERS, token]
-        elif first and hides and token == "*":
-            found += [_FIRST_OR_NONE, token]
+        if first and word == "**" and tokens[at + 1 : at + 2] == ["/"]:
+            found += [_FOLDERS, word]
+        elif first and hides and word == "*":
+            found += [_FIRST_OR_NONE, word]
         else:
-            found.append(_FIRST if first and hides and token == "?" else token)
+            found.append(_FIRST if first and hides and word == "?" else word)
     return found
 
 
 def _skips(tokens: list[str], at: int) -> list[int]:
     """Return where reading a glob may go on without taking a character."""
-    token = tokens[at] if at < len(tokens) else ""
-    if token == _FOLDERS:
+    word = tokens[at] if at < len(tokens) else ""
+    if word == _FOLDERS:
         return [at + 1, at + 3]
-    if token == _FIRST_OR_NONE:
+    if word == _FIRST_OR_NONE:
         return [at + 2]
-    return [at + 1] if token[:1] == "*" else []
+    return [at + 1] if word[:1] == "*" else []
 
 
 def _meet(one: str, other: str) -> bool:

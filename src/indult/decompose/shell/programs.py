@@ -230,6 +230,12 @@ _GIT_WRITERS: Final = frozenset(
         "rm",
     ]
 )
+_GIT_PATHS: Final = frozenset({"checkout", "restore", "stash", "mv", "rm"})
+"""Those that write or delete the paths that they name."""
+
+_GIT_HISTORY: Final = _GIT_PATHS | {"switch", "merge", "cherry-pick", "revert", "reset", "worktree"}
+"""Those that write what is in history, where they name no path."""
+
 _UNPACKERS: Final = frozenset({"patch", "unzip", "cpio", "7z", "7za", "unrar", "pax", "ar", "gpatch", "bsdcpio"})
 
 _INTO: Final = frozenset({"cp", "mv", "ln", "install", "scp", "rsync"})
@@ -296,10 +302,17 @@ def operands(name: str, words: list[Word]) -> Iterator[Operand]:
                 # Some versions take other marks than a dot for the beginning of an ending.
                 if (bare := re.sub(r"[-_]g?[zZ]\Z", "", word.text)) != word.text:
                     yield Operand(Word(bare), WRITE)
+    if name == "git":
+        named = [word for word in words if plain(word)]
+        if named and named[0].text == "mv":
+            yield from (Operand(word, ("write", "link")) for word in _below(named[-1], named[1:-1], whole=False))
     yield from _cleared(name, words)
     kinds, below = _does(name, words)
     shown = name == "curl" and not any(_has(words, "OJ", long) for long in ("--remote-name", "--remote-name-all"))
+    verb = next((word for word in words if plain(word)), None) if name == "git" else None
     for word in _without_program(words) if name in _AWKS else words:
+        if word is verb and verb is not None and verb.text in _GIT_HISTORY:
+            continue
         # An address names no file, unless what it leads to is kept under its name.
         if not (shown and (word.text or "").startswith(("http://", "https://"))):
             yield Operand(word, kinds, below)
@@ -430,12 +443,17 @@ def _spreads(name: str, words: list[Word]) -> bool:
     named = [word.text for word in words if plain(word)]
     if not named or named[0] not in _GIT_WRITERS:
         return False
-    if named[0] == "stash":
-        return named[1:2] not in (["list"], ["show"], ["drop"], ["clear"])
-    if named[0] == "restore":
-        return not _has(words[1:], "", "--staged") or _has(words[1:], "W", "--worktree")
-    branches = named[0] in {"checkout", "switch"} and len(named) == 2 and {"-b", "-c"} & set(texts)
-    return not branches
+    if named[0] not in _GIT_HISTORY:
+        return True
+    # What comes from history was judged before it got there, so that only the paths that are named count.
+    return _has(words, "", "--pathspec-from-file") or (
+        named[0] in _GIT_PATHS and any(word.text is None or _pathspec(word.text) for word in words if plain(word))
+    )
+
+
+def _pathspec(text: str) -> bool:
+    """Tell whether git takes a word for a pattern of paths."""
+    return text.startswith(":") or not {"*", "?", "["}.isdisjoint(text)
 
 
 def plain(word: Word) -> bool:
@@ -461,7 +479,13 @@ def _does(name: str, words: list[Word]) -> tuple[tuple[str, ...], bool]:
     if name == "git":
         word = next((word.text for word in words if plain(word)), None)
         if word in {"rm", "mv", "clean"}:
-            return ("delete", "write"), True
+            return ("delete", "write"), word != "rm" or _has(words, "r", "")
+        if word in _GIT_PATHS:
+            # Without another commit, a folder is only taken back to what was committed or added.
+            count = sum(map(plain, words))
+            return UNKNOWN, _has(words, "s", "--source") if word == "restore" else word == "checkout" and count > 2
+        if word in _GIT_HISTORY:
+            return READ, False
         return (READ if word in _GIT_READERS else UNKNOWN), False
     if name in _WHOLE:
         return UNKNOWN, True
