@@ -109,6 +109,19 @@ def test_dry_run(indult: Run, root: Path, data_home: Path) -> None:
     assert not data_home.exists()
 
 
+def test_dry_run_with_nothing_to_do(indult: Run, root: Path) -> None:
+    """A dry run after the setup says that there is nothing to do; one without a harness says that none was found."""
+    indult("init")
+    done = indult("init", "--dry-run")
+    (root / ".claude" / "settings.json").unlink()
+    (root / ".claude").rmdir()
+    bare = indult("init", "--dry-run")
+
+    assert "nothing to do: all that would be written is there already" == done.stdout.splitlines()[-1]
+    assert "note: no harness was found, so no hook puts the gate before an agent" in bare.stdout
+    assert "no harness was found" in indult("init").stdout
+
+
 def test_import(indult: Run, root: Path) -> None:
     """Permissions that were there become rules, and each line says how they differ."""
     ran = indult("init", "--import", "claude", "--json")

@@ -107,6 +107,19 @@ class TestCheck:
         assert (Verdict.ASK_USER, None) == (judgement.verdict, judgement.request)
         assert "nobody was asked: the call takes" in judgement.reason
 
+    def test_why_nobody_was_asked_is_told_shortly(self) -> None:
+        """A reason has the text of each rule once, and is short however many rules there are."""
+        rules = [
+            {"id": f"r{at}", "effect": "ask", "tool": "pay", "says": f"Rule {at} is about money and more. " + "x" * 90}
+            for at in range(10)
+        ]
+        desk = Desk(policy=Policy.from_dict({"schema": 1, "default": "ask", "rules": rules}))
+        reason = desk.gate.check(Action(tool="pay", args={"n": 1, "text": "x" * 3000}), {}).reason
+
+        assert len(reason) < 1000
+        assert 1 == reason.count("Rule 1 is about money")
+        assert "nobody was asked: the call takes" in reason
+
     def test_observing_asks_nobody(self) -> None:
         """Under `mode: observe` nothing waits for an answer, so no request opens."""
         law = {**Desk().policy.to_dict(), "mode": "observe"}

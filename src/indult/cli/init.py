@@ -150,6 +150,13 @@ def _show(found: Plan, *, as_json: bool) -> None:
             emit(line.to_dict())
         else:
             click.echo(printable(line.text))
+    for note in found.notes:
+        if as_json:
+            emit({"note": note})
+        else:
+            click.echo(printable(f"note: {note}"))
+    if not as_json and not found.imported.lines and not any(change.needed for change in found.changes):
+        click.echo("nothing to do: all that would be written is there already")
 
 
 def _diff(change: Change) -> Iterator[str]:

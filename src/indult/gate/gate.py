@@ -32,6 +32,9 @@ PREVIEW_BYTES = 2000
 """How much of an action's content the ledger keeps under `record: preview` (design section 5)."""
 
 
+_REASON: Final = 700
+_UNASKED: Final = 250
+"""How much of a reason is told, and of why nobody was asked, where nobody could be."""
 _TITLE: Final = 80
 """How many characters of what a request opens stand in its title."""
 
@@ -196,7 +199,14 @@ class Gate:
                 facts=facts,
             )
         except (ApprovalError, ScopeError) as exc:
-            reason = f"{judgement.reason} (nobody was asked: {exc.message})"
+            # What the rules say stands in the reason already, and why nobody was asked may say it again.
+            told = exc.message
+            for name in judgement.rules:
+                says = None if name == DEFAULT else self.policy.rule(name).says
+                told = told.replace(says, "") if says else told
+            reason = (
+                f"{_short(judgement.reason, _REASON)} (nobody was asked: {_short(' '.join(told.split()), _UNASKED)})"
+            )
             return Settled(judgement=judgement._replace(reason=reason), refused=True)
         answer = opening.standing.answer
         reason = f"{judgement.reason} (request `{opening.request}`: {answer})" if answer else judgement.reason
@@ -264,6 +274,10 @@ class Gate:
         chosen = {self.policy.rule(name).record for name in judgement.rules if name != DEFAULT}
         sparing = (Record.DIGEST, Record.PREVIEW, Record.FULL)
         return next((record for record in sparing if record in chosen), Record.PREVIEW)
+
+
+def _short(text: str, most: int) -> str:
+    return text if len(text) <= most else text[: most - 1] + "…"
 
 
 def kept(ledger: Ledger, data: Mapping[str, Any], part: str = "content") -> dict[str, Any] | None:

@@ -65,7 +65,9 @@ def plan(root: str, *, harnesses: Sequence[str] = (), source: str | None = None,
     if word != "indult":
         notes.append(f"the hooks name `{word}`, which is a place on this machine only")
     if not chosen:
-        notes.append(f"no harness was found; name one with --harness {'|'.join(ENTRIES)}")
+        notes.append(
+            f"no harness was found, so no hook puts the gate before an agent; name one: --harness {'|'.join(ENTRIES)}"
+        )
     new = there and source is not None and policy.before != policy.after
     return Plan(
         found=found,
