@@ -56,6 +56,53 @@ def test_nothing_harmful_is_let_through(disk: Disk) -> None:
     assert [] == [command for command in commands if verdict(command, disk) is Verdict.APPROVE]
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        "git switch main",
+        "git merge feature",
+        "git stash",
+        "git stash pop",
+        "git revert HEAD",
+        "git cherry-pick abc",
+        "git reset HEAD src/a.py",
+        "git worktree list",
+        "git rm src/a.py",
+        "git checkout -b fix",
+        "cat src/billing/*.py",
+        "git add src/*.py",
+        "pytest tests/test_*.py",
+        "grep -n x src/*.py",
+    ],
+)
+def test_daily_work_is_free(command: str) -> None:
+    """What comes from history, and globs of source code, are about nothing that is protected."""
+    assert verdict(command) is Verdict.APPROVE
+
+
+@pytest.mark.parametrize(
+    ("command", "found"),
+    [
+        ("git checkout other -- .env", Verdict.DENY),
+        ("git checkout other .github", Verdict.DENY),
+        ("git restore --source=other indult.yaml", Verdict.DENY),
+        ("git mv a.yml .github/workflows", Verdict.DENY),
+        ("git mv settings.json .claude", Verdict.DENY),
+        ("git stash push .env", Verdict.DENY),
+        ("git checkout other -- '*env'", Verdict.ASK_USER),
+        ("git checkout other -- :/", Verdict.ASK_USER),
+        ("git checkout other -- .", Verdict.ASK_USER),
+        ("git checkout other --pathspec-from-file=a", Verdict.ASK_USER),
+        ("git rm -r src", Verdict.ASK_USER),
+        ("cat .e*", Verdict.ASK_USER),
+        ("cat src/.*.py", Verdict.ASK_USER),
+    ],
+)
+def test_paths_that_are_named_are_judged(command: str, found: Verdict) -> None:
+    """A path that a command takes out of history, or that a glob can find, is one like any other."""
+    assert found is verdict(command)
+
+
 def test_commands_of_coding_agents_are_rarely_asked_about() -> None:
     """Of what coding agents have run, at most 35 % is asked about and at most 10 % denied."""
     if not CASES.is_file():
