@@ -30,9 +30,9 @@ def test_a_file_that_no_word_names_is_written(text: str, name: str) -> None:
     ("text", "glob"),
     [
         ("split -a1 --additional-suffix=ml src/a.py indult.y", "write:indult.y*"),
-        ("split src/a.py", "write:x*"),
-        ("csplit -fd/x src/a.py 1", "write:d/x*"),
-        ("csplit --prefix=d/x src/a.py 1", "write:d/x*"),
+        ("split src/a.py", "write:x??"),
+        ("csplit -fd/x src/a.py 1", "write:d/x??"),
+        ("csplit -n3 --prefix=d/x src/a.py 1", "write:d/x*"),
         ("csplit -b /x src/a.py 1", "write:**"),
         ('split src/a.py "$X"', "write:**"),
         ('cp -b -S "$X" a b', "write:**"),

@@ -115,20 +115,30 @@ def pieces(name: str, words: list[Word]) -> Iterator[Word]:
     """Yield the names of the pieces that `split` and `csplit` write, which begin with a prefix."""
     if name not in {"split", "csplit"}:
         return
-    if any((word.text or "").startswith(("-b", "--suf")) for word in words) and name == "csplit":
+    texts = [word.text or "" for word in words]
+    if name == "csplit" and any(text.startswith(("-b", "--suf")) for text in texts):
         yield Word(None)
-    yield Word(None, "xx*" if name == "csplit" else "x*")
+    # A few letters or digits follow, as long as no option makes them more, or puts an ending behind them.
+    longer = ("-a", "-n", "--a", "--su", "--d") if name == "split" else ("-n", "--d")
+    more = any(text.startswith(longer) or (text[:1] == "-" and "a" in text) for text in texts)
+    endings = ("*",) if more or None in {word.text for word in words} else ("??", "???", "????")
+    for prefix in ["xx" if name == "csplit" else "x", *_prefixes(name, words)]:
+        yield from (Word(None, prefix + ending) if prefix else Word(None) for ending in endings)
+
+
+def _prefixes(name: str, words: list[Word]) -> Iterator[str]:
+    """Yield the words that may be a prefix of names, empty for one that is not known."""
     for word in words:
         text = word.text if word.text is not None else word.glob
         if text is None:
-            yield Word(None)
+            yield ""
             continue
         if text.startswith("--"):
             text = text.partition("=")[2]
         elif text.startswith("-"):
             text = text.partition("f")[2] if name == "csplit" else ""
         if text:
-            yield Word(None, f"{text}*")
+            yield text
 
 
 def whole_paths(name: str, words: list[Word]) -> bool:
