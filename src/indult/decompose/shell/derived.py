@@ -118,10 +118,10 @@ def pieces(name: str, words: list[Word]) -> Iterator[Word]:
     texts = [word.text or "" for word in words]
     if name == "csplit" and any(text.startswith(("-b", "--suf")) for text in texts):
         yield Word(None)
-    # A few letters or digits follow, as long as no option makes them more, or puts an ending behind them.
+    # Two letters or digits follow, and more behind a z, as long as no option says otherwise or puts an ending behind them.
     longer = ("-a", "-n", "--a", "--su", "--d") if name == "split" else ("-n", "--d")
     more = any(text.startswith(longer) or (text[:1] == "-" and "a" in text) for text in texts)
-    endings = ("*",) if more or None in {word.text for word in words} else ("??", "???", "????")
+    endings = ("*",) if more or None in {word.text for word in words} else ("??", "???", "z???")
     for prefix in ["xx" if name == "csplit" else "x", *_prefixes(name, words)]:
         yield from (Word(None, prefix + ending) if prefix else Word(None) for ending in endings)
 
