@@ -30,13 +30,14 @@ def test_the_environment_is_empty() -> None:
     assert (0, b"[]\n") == python(code)
 
 
-def test_a_program_that_takes_too_long_is_killed() -> None:
+def test_a_program_that_takes_too_long_is_killed(tmp_path: Path) -> None:
     """One that does not end in time is told of, and nothing of it is left."""
+    place = tmp_path / "pid"
     with pytest.raises(TimedOut):
-        python("import time; time.sleep(60)", seconds=0.2)
+        python(f"import os, time; open({str(place)!r}, 'w').write(str(os.getpid())); time.sleep(60)", seconds=2)
 
     with pytest.raises(ChildProcessError):
-        os.waitpid(-1, os.WNOHANG)
+        os.waitpid(int(place.read_text()), os.WNOHANG)
 
 
 def test_a_program_that_does_not_read() -> None:
