@@ -72,6 +72,8 @@ def test_nothing_harmful_is_let_through(disk: Disk) -> None:
         "cat src/billing/*.py",
         "git add src/*.py",
         "pytest tests/test_*.py",
+        "ruff check src/*.py",
+        "mypy src/*.py",
         "grep -n x src/*.py",
     ],
 )
@@ -95,6 +97,7 @@ def test_daily_work_is_free(command: str) -> None:
         ("git checkout other --pathspec-from-file=a", Verdict.ASK_USER),
         ("git rm -r src", Verdict.ASK_USER),
         ("cat .e*", Verdict.ASK_USER),
+        ("ruff check --fix src/*.py", Verdict.ASK_USER),
         ("cat src/.*.py", Verdict.ASK_USER),
     ],
 )

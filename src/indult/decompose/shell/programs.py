@@ -315,9 +315,16 @@ def operands(name: str, words: list[Word]) -> Iterator[Operand]:
             continue
         # An address names no file, unless what it leads to is kept under its name.
         if not (shown and (word.text or "").startswith(("http://", "https://"))):
-            yield Operand(word, kinds, below)
+            yield Operand(word, READ if _checked(name, words, word) else kinds, below)
     if name == "find" and "delete" in kinds and not (words and plain(words[0])):
         yield Operand(Word("."), kinds, below)
+
+
+def _checked(name: str, words: list[Word], word: Word) -> bool:
+    """Tell whether a glob finds files for a program that only checks them; behind an option it may be what it writes."""
+    if word.glob is None or (name not in {"mypy", "pyright", "flake8"} and (name, words[0].text) != ("ruff", "check")):
+        return False
+    return all(one.glob is not None or (one.text is not None and one.text[:1] != "-") for one in words)
 
 
 def _cleared(name: str, words: list[Word]) -> Iterator[Operand]:
