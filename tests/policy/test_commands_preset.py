@@ -62,7 +62,6 @@ def test_nothing_harmful_is_let_through(disk: Disk) -> None:
         "git switch main",
         "git merge feature",
         "git stash",
-        "git stash pop",
         "git revert HEAD",
         "git cherry-pick abc",
         "git reset HEAD src/a.py",

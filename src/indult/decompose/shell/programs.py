@@ -452,6 +452,11 @@ def _spreads(name: str, words: list[Word]) -> bool:
         return False
     if named[0] not in _GIT_HISTORY:
         return True
+    # These put other content over what lies in the work tree, and name no path of it.
+    if named[0] == "reset" and any(_has(words, "", option) for option in ("--hard", "--merge", "--keep")):
+        return True
+    if named[0] == "stash" and not {"pop", "apply", "branch"}.isdisjoint(named[1:2]):
+        return True
     # What comes from history was judged before it got there, so that only the paths that are named count.
     return _has(words, "", "--pathspec-from-file") or (
         named[0] in _GIT_PATHS and any(word.text is None or _pathspec(word.text) for word in words if plain(word))
