@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 
 from indult.decompose.shell.derived import backups, listed, pieces, whole_paths
 from indult.decompose.shell.inputs import included
+from indult.decompose.shell.known import GIT_HISTORY, GIT_PATHS, GIT_READERS, GIT_WRITERS, READERS, SILENT
 from indult.decompose.shell.words import Word
 
 __all__ = ["READ", "Operand", "lists", "opens_nothing", "operands", "plain", "scripts", "searched", "tested", "writes"]
@@ -15,226 +16,6 @@ __all__ = ["READ", "Operand", "lists", "opens_nothing", "operands", "plain", "sc
 READ: Final = ("read",)
 WRITE: Final = ("write",)
 UNKNOWN: Final = ("read", "write")
-
-_READERS: Final = frozenset(
-    [
-        "cat",
-        "head",
-        "tail",
-        "less",
-        "more",
-        "wc",
-        "man",
-        "ps",
-        "pgrep",
-        "bc",
-        "cal",
-        "ls",
-        "dir",
-        "stat",
-        "file",
-        "diff",
-        "cmp",
-        "comm",
-        "cut",
-        "tr",
-        "nl",
-        "tac",
-        "rev",
-        "paste",
-        "fold",
-        "fmt",
-        "grep",
-        "egrep",
-        "fgrep",
-        "zgrep",
-        "rg",
-        "ag",
-        "od",
-        "strings",
-        "hexdump",
-        "md5sum",
-        "sha1sum",
-        "sha224sum",
-        "sha256sum",
-        "sha384sum",
-        "sha512sum",
-        "b2sum",
-        "cksum",
-        "sum",
-        "du",
-        "df",
-        "readlink",
-        "realpath",
-        "basename",
-        "dirname",
-        "test",
-        "[",
-        "jq",
-        "column",
-        "join",
-        "expand",
-        "unexpand",
-        "which",
-        "type",
-        "whereis",
-        "cd",
-        "pushd",
-        "popd",
-        "zcat",
-        "bat",
-        "pwd",
-        "tree",
-        "namei",
-        "lsof",
-        "xargs",
-        "printenv",
-        "nm",
-        "objdump",
-        "readelf",
-        "ldd",
-        "size",
-        "source",
-        ".",
-        "hash",
-        "seq",
-        "base64",
-        "base32",
-    ]
-)
-_SILENT: Final = frozenset(
-    [
-        "ps",
-        "pgrep",
-        "cal",
-        "ncal",
-        "echo",
-        "printf",
-        "true",
-        "false",
-        ":",
-        "exit",
-        "return",
-        "break",
-        "continue",
-        "shift",
-        "sleep",
-        "kill",
-        "wait",
-        "jobs",
-        "test",
-        "[",
-        "export",
-        "unset",
-        "set",
-        "read",
-        "local",
-        "declare",
-        "typeset",
-        "readonly",
-        "alias",
-        "unalias",
-        "umask",
-        "ulimit",
-        "date",
-        "hostname",
-        "whoami",
-        "id",
-        "uname",
-        "seq",
-        "expr",
-        "basename",
-        "dirname",
-        "let",
-        "getopts",
-        "trap",
-        "times",
-        "pwd",
-        "command",
-        "type",
-        "which",
-        "hash",
-    ]
-)
-"""Programs that open none of the files that their words may name."""
-
-_GIT_READERS: Final = frozenset(
-    [
-        "diff",
-        "log",
-        "show",
-        "status",
-        "blame",
-        "annotate",
-        "ls-files",
-        "ls-tree",
-        "grep",
-        "rev-parse",
-        "rev-list",
-        "add",
-        "commit",
-        "cat-file",
-        "shortlog",
-        "describe",
-        "branch",
-        "tag",
-        "remote",
-        "fetch",
-        "push",
-        "name-rev",
-        "merge-base",
-        "diff-tree",
-        "diff-index",
-        "diff-files",
-        "check-ignore",
-        "check-attr",
-        "hash-object",
-        "count-objects",
-        "fsck",
-        "reflog",
-        "config",
-        "whatchanged",
-        "cherry",
-        "for-each-ref",
-        "show-ref",
-        "var",
-        "version",
-        "help",
-    ]
-)
-_GIT_WRITERS: Final = frozenset(
-    [
-        "checkout",
-        "switch",
-        "restore",
-        "reset",
-        "merge",
-        "pull",
-        "rebase",
-        "cherry-pick",
-        "revert",
-        "stash",
-        "apply",
-        "am",
-        "read-tree",
-        "checkout-index",
-        "clone",
-        "worktree",
-        "submodule",
-        "clean",
-        "sparse-checkout",
-        "bisect",
-        "subtree",
-        "lfs",
-        "mv",
-        "rm",
-    ]
-)
-_GIT_PATHS: Final = frozenset({"checkout", "restore", "stash", "mv", "rm"})
-"""Those that write or delete the paths that they name."""
-
-_GIT_HISTORY: Final = _GIT_PATHS | {"switch", "merge", "cherry-pick", "revert", "reset", "worktree"}
-"""Those that write what is in history, where they name no path."""
 
 _UNPACKERS: Final = frozenset({"patch", "unzip", "cpio", "7z", "7za", "unrar", "pax", "ar", "gpatch", "bsdcpio"})
 
@@ -255,7 +36,7 @@ class Operand(NamedTuple):
 
 def opens_nothing(name: str) -> bool:
     """Tell whether a program opens none of the files that its words may name."""
-    return name in _SILENT
+    return name in SILENT
 
 
 def lists(name: str, words: list[Word]) -> bool:
@@ -311,7 +92,7 @@ def operands(name: str, words: list[Word]) -> Iterator[Operand]:
     shown = name == "curl" and not any(_has(words, "OJ", long) for long in ("--remote-name", "--remote-name-all"))
     verb = next((word for word in words if plain(word)), None) if name == "git" else None
     for word in _without_program(words) if name in _AWKS else words:
-        if word is verb and verb is not None and verb.text in _GIT_HISTORY:
+        if word is verb and verb is not None and verb.text in GIT_HISTORY:
             continue
         # An address names no file, unless what it leads to is kept under its name.
         if not (shown and (word.text or "").startswith(("http://", "https://"))):
@@ -448,9 +229,9 @@ def _spreads(name: str, words: list[Word]) -> bool:
     if name != "git":
         return False
     named = [word.text for word in words if plain(word)]
-    if not named or named[0] not in _GIT_WRITERS:
+    if not named or named[0] not in GIT_WRITERS:
         return False
-    if named[0] not in _GIT_HISTORY:
+    if named[0] not in GIT_HISTORY:
         return True
     # These put other content over what lies in the work tree, and name no path of it.
     if named[0] == "reset" and any(_has(words, "", option) for option in ("--hard", "--merge", "--keep")):
@@ -459,7 +240,7 @@ def _spreads(name: str, words: list[Word]) -> bool:
         return True
     # What comes from history was judged before it got there, so that only the paths that are named count.
     return _has(words, "", "--pathspec-from-file") or (
-        named[0] in _GIT_PATHS and any(word.text is None or _pathspec(word.text) for word in words if plain(word))
+        named[0] in GIT_PATHS and any(word.text is None or _pathspec(word.text) for word in words if plain(word))
     )
 
 
@@ -492,13 +273,13 @@ def _does(name: str, words: list[Word]) -> tuple[tuple[str, ...], bool]:
         word = next((word.text for word in words if plain(word)), None)
         if word in {"rm", "mv", "clean"}:
             return ("delete", "write"), word != "rm" or _has(words, "r", "")
-        if word in _GIT_PATHS:
+        if word in GIT_PATHS:
             # Without another commit, a folder is only taken back to what was committed or added.
             count = sum(map(plain, words))
             return UNKNOWN, _has(words, "s", "--source") if word == "restore" else word == "checkout" and count > 2
-        if word in _GIT_HISTORY:
+        if word in GIT_HISTORY:
             return READ, False
-        return (READ if word in _GIT_READERS else UNKNOWN), False
+        return (READ if word in GIT_READERS else UNKNOWN), False
     if name in _WHOLE:
         return UNKNOWN, True
     if name in _ZIPS:
@@ -511,7 +292,7 @@ def _does(name: str, words: list[Word]) -> tuple[tuple[str, ...], bool]:
         return (READ if sum(map(plain, words)) < 2 and all(word.text for word in words) else UNKNOWN), False
     if name in _AWKS:
         return READ, False
-    return (READ if name in _READERS or name in _SILENT else UNKNOWN), False
+    return (READ if name in READERS or name in SILENT else UNKNOWN), False
 
 
 _LISTERS: Final = frozenset(
