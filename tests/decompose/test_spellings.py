@@ -21,7 +21,7 @@ FS = {
         "/repo/file": "/repo/conf/deep/guarded.yaml",
         "/srv/repo": "/repo",
         "/repo/up": "link/..",
-        "/home/dev/work": "/repo",
+        "/home/dev/srv": "/repo",
     }
 }
 PATHS = [
@@ -35,7 +35,7 @@ PATHS = [
     "file",
     "up/deep/guarded.yaml",
     "/srv/repo/conf/deep/guarded.yaml",
-    "/home/dev/work/link/guarded.yaml",
+    "/home/dev/srv/link/guarded.yaml",
 ]
 DENIES = [
     "file:conf/deep/guarded.yaml",
