@@ -162,24 +162,6 @@ KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAINdamAGCsQq31Uv+08lkBzoO4XLz2qYjJa8CG
 OTHER = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAID1AF8PoQ4lakrcKp00bfrycmCzPLsSWjMDNVfEq9GYM"
 
 
-def test_keys_of_later_versions_keep_their_place(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Once the table no longer refuses a key, its value is checked and arrives in the model."""
-    monkeypatch.setattr(keys, "UNAVAILABLE", {"policy": frozenset(), "rule": frozenset(), "target": frozenset()})
-
-    policy = loads_policy(
-        """
-schema: 1
-fixer: {command: [fix]}
-autofix: {triage: all}
-rules:
-  - {id: b, effect: deny, says: No., target: "read:src/**"}
-"""
-    )
-
-    assert ({"command": ["fix"]}, {"triage": "all"}) == (policy.fixer, policy.autofix)
-    assert "read:src/**" == policy.rule("b").target
-
-
 def test_checks_are_commands_with_a_name() -> None:
     """A check is a name and the words of a command, which are texts."""
     policy = loads_policy('schema: 1\nchecks: {unit: [make, test], types: [mypy, "--strict"]}\nrules: []')

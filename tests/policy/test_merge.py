@@ -13,6 +13,7 @@ from tests.strategies import ACTIONS, CONTEXT, FACTS, rules
 from indult import Action, Boundary, Effect, Judgement, Policy, Rule, Verdict, loads_policy
 from indult.errors import PolicyError
 from indult.policy import Mode
+from indult.policy.autofix import Autofix
 from indult.policy.merge import glob_regex, merge
 from indult.policy.patterns import glob
 
@@ -290,12 +291,13 @@ class TestChanged:
 
     def test_commands_of_the_trusted_one(self) -> None:
         """Checks, fixer and autofix are those of the trusted version."""
-        trusted = replace(self.TRUSTED, checks=["make test"], fixer={"command": "fix"}, autofix={"triage": "all"})
-        changed = replace(trusted, checks=["curl evil"], fixer={"command": "evil"}, autofix={"triage": "none"})
+        trusted = replace(self.TRUSTED, checks=["make test"], fixer=("fix",), autofix=Autofix(turns=2))
+        changed = replace(trusted, checks=["curl evil"], fixer=("evil",), autofix=Autofix(turns=9))
         merged = merge(trusted, {"changed": changed})
 
         assert (trusted.checks, trusted.fixer, trusted.autofix) == (merged.checks, merged.fixer, merged.autofix)
-        assert merge(self.TRUSTED, {"user": changed}).checks is None
+        alone = merge(self.TRUSTED, {"user": changed})
+        assert (None, (), None) == (alone.checks, alone.fixer, alone.autofix)
 
 
 class TestApprovers:

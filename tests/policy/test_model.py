@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from indult.errors import ConditionError, PolicyError
 from indult.policy import DEFAULT, Effect, Mode, Policy, Record, Rule
+from indult.policy.autofix import Autofix, TriageRule, TriageState
 
 FULL = Rule(
     id="a.b-1",
@@ -126,8 +127,8 @@ POLICY = Policy(
     mode=Mode.OBSERVE,
     approvers={"ann": "key"},
     checks=["make"],
-    fixer={"command": "x"},
-    autofix=False,
+    fixer=("fix", "-p"),
+    autofix=Autofix(cooldown=90, triage=(TriageRule(id="n", state=TriageState.IGNORED),)),
 )
 
 

@@ -12,11 +12,13 @@ from indult.canonical import canonical
 from indult.cli.frame import emit, json_option, policy_option, printable
 from indult.errors import ConfigurationError
 from indult.policy import Effect, Mode, dumps_policy, find_errors, read_policy
+from indult.policy.autofix import TriageState
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from indult.policy import Loaded, Rule
+    from indult.policy.autofix import Autofix, TriageRule
 
 __all__ = ["command"]
 
@@ -89,6 +91,10 @@ def _lines(loaded: Loaded) -> Iterator[str]:
         yield f"context  {name}: {_declared(declared)}"
     for name, words in (policy.checks or {}).items():
         yield printable(f"check    {name}: {canonical(words)}")
+    if policy.fixer:
+        yield printable(f"fixer    {canonical(list(policy.fixer))}")
+    if policy.autofix is not None:
+        yield from _autofix(policy.autofix)
     if policy.mode is Mode.OBSERVE:
         yield "mode     observe: nothing is blocked"
     for effect in (Effect.DENY, Effect.ASK, Effect.ALLOW):
@@ -96,6 +102,27 @@ def _lines(loaded: Loaded) -> Iterator[str]:
             if rule.effect is effect:
                 yield from _rule(rule, own=rule.id in loaded.own)
     yield f"{policy.default:<8} everything else"
+
+
+def _autofix(autofix: Autofix) -> Iterator[str]:
+    """Yield what is not as it is by default, then the rules of triage in the order in which they beat each other."""
+    given = autofix.to_dict()
+    given.pop("triage", None)
+    shown = [f"{name} {value if isinstance(value, (int, str)) else canonical(value)}" for name, value in given.items()]
+    yield f"autofix  {', '.join(shown) or 'all as it is by default'}"
+    ranks = [*TriageState, None]
+    for rule in sorted(autofix.triage, key=lambda rule: ranks.index(rule.state)):
+        yield from _triage(rule)
+
+
+def _triage(rule: TriageRule) -> Iterator[str]:
+    notes = [str(rule.state)] * (rule.state is not None)
+    notes += [f"{name} {value}" for name in ("threshold", "priority") if (value := getattr(rule, name)) is not None]
+    yield printable(f"triage   {rule.id}: {', '.join(notes)}")
+    for name in ("when", "says"):
+        value = getattr(rule, name)
+        if value is not None:
+            yield printable(f"         {name:<8} {' '.join(value.split())}")
 
 
 def _declared(declared: Any) -> str:

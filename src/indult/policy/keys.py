@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from enum import StrEnum
 from typing import Any, Final
 
 from indult.errors import ApprovalError, PolicyError
@@ -20,8 +21,12 @@ __all__ = [
     "SENTENCES",
     "UNAVAILABLE",
     "Convert",
+    "ident",
     "nearest",
+    "source",
+    "text",
     "unavailable",
+    "word",
 ]
 
 Convert = Callable[[Document, Node], Any]
@@ -31,8 +36,8 @@ Raises:
     PolicyError: With a place, or without one, which then is that of the node.
 """
 
-UNAVAILABLE: Final = {
-    "policy": frozenset({"fixer", "autofix"}),
+UNAVAILABLE: Final[dict[str, frozenset[str]]] = {
+    "policy": frozenset(),
     "rule": frozenset({"limit"}),
     "target": frozenset({"tool"}),
 }
@@ -84,7 +89,7 @@ def source(document: Document, node: Node) -> str:
     return value.rstrip()
 
 
-def word(words: type[Effect | Mode | Record]) -> Convert:
+def word(words: type[StrEnum]) -> Convert:
     """Return the converter for a closed set of words."""
 
     def convert(document: Document, node: Node) -> Any:
@@ -111,9 +116,15 @@ def _schema(document: Document, node: Node) -> int:
     return value
 
 
-def _id(document: Document, node: Node) -> str:
+def ident(document: Document, node: Node) -> str:
+    """Return the id of a rule."""
     value = document.text(node)
     check_id(value)
+    return value
+
+
+def _id(document: Document, node: Node) -> str:
+    value = ident(document, node)
     if value == DEFAULT:
         raise PolicyError(f"the id `{DEFAULT}` is taken", hint="it stands for the key `default` of the policy")
     return value
@@ -239,10 +250,6 @@ def _approvers(document: Document, node: Node) -> dict[str, str]:
     return found
 
 
-def _json(document: Document, node: Node) -> Any:
-    return document.json(node)
-
-
 RULE_KEYS: Final[dict[str, Convert]] = {
     "id": _id,
     "effect": word(Effect),
@@ -268,10 +275,9 @@ POLICY_KEYS: Final[dict[str, Convert]] = {
     "mode": word(Mode),
     "approvers": _approvers,
     "checks": _checks,
-    "fixer": _json,
-    "autofix": _json,
+    "fixer": _command,
 }
-"""Key of the file -> its converter; `extends`, `context` and `rules` are read by the loader itself."""
+"""Key of the file -> its converter; `autofix`, `extends`, `context` and `rules` are read by the loader itself."""
 
 ONLY: Final = {
     "downgrade": Effect.DENY,

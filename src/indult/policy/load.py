@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from indult.budget import Budget
 from indult.cel import check
 from indult.errors import ConditionError, PolicyError
 from indult.policy import keys
@@ -19,13 +20,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from indult.cel import Checked, Env
+    from indult.policy.autofix import Autofix, TriageRule
 
 __all__ = ["Loaded", "find_errors", "load_policy", "loads_policy", "read_policy"]
 
 Keys = dict[str, tuple[Node, Node]]
 """Key node and value node by the name of the key."""
 
-_LOADED_KEYS: Final = ("extends", "words", "context", "rules")
+_LOADED_KEYS: Final = ("autofix", "extends", "words", "context", "rules")
 _BEGIN: Final = "begin each rule with `- id: NAME`"
 _MISSING: Final = {
     "id": "give it a name that logs and approvals can cite: `id: NAME`",
@@ -133,6 +135,8 @@ class _Loader:
             self.errors.append(document.at(root, "the policy has no `schema`", hint="begin with `schema: 1`"))
         if "rules" not in found and "extends" not in found:
             self.errors.append(document.at(root, "the policy has no `rules`", hint="write `rules: []` to have none"))
+        if "autofix" in found:
+            values["autofix"] = self._read_autofix(document, found["autofix"][1])
         self._read_body(document, found)
         extends = self._extend(found["extends"][1]) if "extends" in found else ()
         self._check_ids(found.get("extends"))
@@ -172,14 +176,15 @@ class _Loader:
     def _keys(self, document: Document, node: Node, what: str, known: Iterable[str]) -> Keys:
         """Return the pairs with a key that may stand there; every other one is an error."""
         found = self._pairs(document, node)
-        refused = keys.UNAVAILABLE[what]
+        refused = keys.UNAVAILABLE.get(what, frozenset())
         for name in [name for name in found if name in refused or name not in known]:
             key, _ = found.pop(name)
             if name in refused:
                 self._add(document, key, keys.unavailable(name))
             else:
                 hint = keys.nearest(name, known)
-                self.errors.append(document.at(key, f"unknown key `{name}` in a {what}", hint=hint))
+                where = what if what.startswith("`") else f"a {what}"
+                self.errors.append(document.at(key, f"unknown key `{name}` in {where}", hint=hint))
         return found
 
     def _values(self, document: Document, found: Keys, converters: dict[str, keys.Convert]) -> dict[str, Any]:
@@ -270,6 +275,70 @@ class _Loader:
                 self._add(document, node, exc)
         return _Entry(document, node, found, ident, rule)
 
+    def _read_autofix(self, document: Document, node: Node) -> Autofix | None:
+        """Read `autofix` with its budget and its rules of triage, or none where a key of it is in error."""
+        from indult.policy.autofix import Autofix
+        from indult.policy.autofix_keys import AUTOFIX_KEYS
+
+        if not node.is_map:
+            hint = "write `autofix: {threshold: 2}`, or `autofix: {}` to take all as it is by default"
+            self.errors.append(
+                document.at(node, f"expected a mapping of keys and values, not a {node.kind}", hint=hint)
+            )
+            return None
+        before = len(self.errors)
+        found = self._keys(document, node, "`autofix`", (*AUTOFIX_KEYS, "budget", "triage"))
+        values = self._values(document, found, AUTOFIX_KEYS)
+        if "budget" in found:
+            values["budget"] = self._budget(document, found["budget"][1])
+        if "triage" in found:
+            values["triage"] = self._triage(document, found["triage"][1])
+        return Autofix(**values) if len(self.errors) == before else None
+
+    def _budget(self, document: Document, node: Node) -> Budget | None:
+        from indult.policy.autofix_keys import BUDGET_KEYS
+
+        if not node.is_map or not node.value:
+            known = ", ".join(f"`{name}`" for name in BUDGET_KEYS)
+            self.errors.append(document.at(node, "expected at least one ceiling of a run", hint=f"one of {known}"))
+            return None
+        found = self._keys(document, node, "budget", BUDGET_KEYS)
+        return Budget(**self._values(document, found, BUDGET_KEYS))
+
+    def _triage(self, document: Document, node: Node) -> tuple[TriageRule, ...]:
+        """Return the rules of triage that have no error; a second one with the same id is one."""
+        if not node.is_list or not node.value:
+            wrong = "the list of triage rules is empty" if node.is_list else f"expected triage rules, not a {node.kind}"
+            hint = "leave `triage` out" if node.is_list else _BEGIN
+            self.errors.append(document.at(node, wrong, hint=hint))
+            return ()
+        first: dict[str, Node] = {}
+        rules = [self._triage_rule(document, item, first) for item in node.value]
+        return tuple(rule for rule in rules if rule is not None)
+
+    def _triage_rule(self, document: Document, node: Node, first: dict[str, Node]) -> TriageRule | None:
+        from indult.policy.autofix import TriageRule, signal_environment
+        from indult.policy.autofix_keys import TRIAGE_KEYS
+
+        if not node.is_map:
+            self.errors.append(document.at(node, f"expected a triage rule, not a {node.kind}", hint=_BEGIN))
+            return None
+        before = len(self.errors)
+        found = self._keys(document, node, "triage rule", TRIAGE_KEYS)
+        values = self._values(document, found, TRIAGE_KEYS)
+        if "id" not in found:
+            self.errors.append(document.at(node, "the triage rule has no `id`", hint=_MISSING["id"]))
+        elif "id" in values and first.setdefault(values["id"], node) is not node:
+            message = f"two triage rules have the id `{values['id']}`"
+            hint = f"the first begins on line {first[values['id']].line}"
+            self.errors.append(document.at(found["id"][1], message, hint=hint))
+        self._condition(document, found, signal_environment())
+        try:
+            return TriageRule(**values) if len(self.errors) == before else None
+        except PolicyError as exc:
+            self._add(document, node, exc)
+            return None
+
     def _extend(self, node: Node) -> tuple[str, ...]:
         """Read the presets that the file extends, as if their rules and facts stood in it."""
         from indult.policy import presets
@@ -358,7 +427,7 @@ class _Loader:
         env = environment(self.context)
         conditions: dict[str, Checked | None] = {}
         for entry in self.entries:
-            checked = self._condition(entry, env)
+            checked = self._condition(entry.document, entry.keys, env)
             if entry.rule is None:
                 continue
             conditions[entry.rule.id] = checked
@@ -366,17 +435,17 @@ class _Loader:
                 self.errors += check_examples(entry.document, entry.keys, entry.rule, checked, env)
         return env, conditions
 
-    def _condition(self, entry: _Entry, env: Env) -> Checked | None:
-        if "when" not in entry.keys:
+    def _condition(self, document: Document, found: Keys, env: Env) -> Checked | None:
+        if "when" not in found:
             return None
-        node = entry.keys["when"][1]
+        node = found["when"][1]
         if not node.is_scalar or not node.value.strip():
             return None
         try:
             return check(node.value, env)
         except ConditionError as exc:
-            found = entry.document.within(exc, node)
+            placed = document.within(exc, node)
             if node.plain and node.value.count("(") > node.value.count(")"):
-                found.hint = "between { and }, a condition with a comma needs quotes"
-            self.errors.append(found)
+                placed.hint = "between { and }, a condition with a comma needs quotes"
+            self.errors.append(placed)
             return None

@@ -21,6 +21,7 @@ from indult.policy.patterns import target_pattern, tool_pattern
 
 if TYPE_CHECKING:
     from indult.cel import Checked, Env
+    from indult.policy.autofix import Autofix
 
 __all__ = [
     "DEFAULT",
@@ -175,7 +176,8 @@ class Policy:
     """A set of rules, what holds where none matches, and the facts that conditions may read.
 
     `context` maps a name to the text of a type, or to one more level of such names. `mode: observe` leaves the verdicts
-    as they are; the edges then do not block.
+    as they are; the edges then do not block. `checks` and `fixer` are commands as lists of words, and `autofix` says which
+    signals are taken up.
 
     Raises:
         PolicyError: Two rules with one id, a default that allows, or a context that is none.
@@ -187,8 +189,8 @@ class Policy:
     mode: Mode = Mode.ENFORCE
     approvers: dict[str, str] = field(default_factory=dict)
     checks: Any = None
-    fixer: Any = None
-    autofix: Any = None
+    fixer: tuple[str, ...] = ()
+    autofix: Autofix | None = None
     _cache: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -197,8 +199,10 @@ class Policy:
         if self.default is Effect.ALLOW:
             raise PolicyError("the default cannot be `allow`", hint="`deny` or `ask`")
         object.__setattr__(self, "rules", tuple(sorted(self.rules, key=lambda rule: rule.id)))
-        for name in ("context", "approvers", "checks", "fixer", "autofix"):
+        for name in ("context", "approvers", "checks"):
             object.__setattr__(self, name, _copied(getattr(self, name), name))
+        object.__setattr__(self, "fixer", _words(self.fixer))
+        object.__setattr__(self, "autofix", _autofix(self.autofix))
         by_id = {rule.id: rule for rule in self.rules}
         if len(by_id) != len(self.rules):
             twice = next(a.id for a, b in zip(self.rules, self.rules[1:], strict=False) if a.id == b.id)
@@ -316,10 +320,14 @@ class Policy:
     def to_dict(self) -> dict[str, Any]:
         """Return the resolved policy as JSON, rules in order of id, without the keys that have their default value."""
         data: dict[str, Any] = {"schema": SCHEMA, "default": self.default.value}
-        for name in ("context", "approvers", "checks", "fixer", "autofix"):
+        for name in ("context", "approvers", "checks"):
             value = getattr(self, name)
             if value is not None and value != {}:
                 data[name] = copy_json(value, name=name)
+        if self.fixer:
+            data["fixer"] = list(self.fixer)
+        if self.autofix is not None:
+            data["autofix"] = self.autofix.to_dict()
         if self.mode is not Mode.ENFORCE:
             data["mode"] = self.mode.value
         data["rules"] = [rule.to_dict() for rule in self.rules]
@@ -407,6 +415,26 @@ def _target(rule: Rule) -> str | tuple[str, ...] | None:
         target_pattern(pattern)
     several = tuple(sorted(set(patterns)))
     return several if len(several) > 1 else several[0]
+
+
+def _words(words: Any) -> tuple[str, ...]:
+    """Return the words of a command, or none."""
+    fits = isinstance(words, (list, tuple)) and all(isinstance(word, str) for word in words)
+    if not fits or (words and not words[0]):
+        raise PolicyError(
+            f"`fixer` must be the words of a command, not `{words!r}`", hint="for instance `[claude, -p]`"
+        )
+    found: tuple[str, ...] = tuple(_copied(list(words), "fixer"))
+    return found
+
+
+def _autofix(value: Any) -> Autofix | None:
+    """Return the value of `autofix`; what few policies have is imported only where one has it."""
+    if value is None:
+        return None
+    from indult.policy.autofix import Autofix
+
+    return value if isinstance(value, Autofix) else Autofix.from_dict(value)
 
 
 def _check_mappings(rule: Rule, name: str) -> None:
