@@ -7,6 +7,7 @@
         EvaluationError             exit 1   a condition met a value that it cannot judge
         RunError                    exit 1   a run cannot be started, resumed or found
         ShipError                   exit 1   a branch or its repository is not what a ship needs
+        UnknownSignal               exit 1   there is no signal of that id
         ScopeError                  exit 1   what should be opened is no exact, finite set of names
         ApprovalError               exit 1   a request cannot be opened, or a decision does not count
             IneffectiveRequest      exit 1   approving it would not open what it names
@@ -74,6 +75,7 @@ __all__ = [
     "SupersededRequest",
     "UnentitledApprover",
     "UnknownRequest",
+    "UnknownSignal",
     "UsageError",
     "WorldError",
 ]
@@ -116,6 +118,10 @@ class RunError(IndultError):
 
 class ShipError(IndultError):
     """A branch cannot be judged or landed: git is missing, or the repository is not one that can be trusted to be read."""
+
+
+class UnknownSignal(IndultError):
+    """There is no signal of that id."""
 
 
 class ScopeError(IndultError):
