@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -148,7 +149,7 @@ def test_policy_that_was_there(indult: Run, root: Path) -> None:
     ran = indult("init")
 
     assert 4 == ran.exit_code
-    assert "look at it: indult trust" in ran.stdout
+    assert "until you trust it all holds that it says, and any change to it; look at it: indult trust" in ran.stdout
     with open_ledger(repository_ledger(str(root)), read_only=True) as opened:
         assert trusted(root / "indult.yaml", opened) is None
 
@@ -185,7 +186,31 @@ def test_policy_that_was_changed(indult: Run, root: Path) -> None:
     with (root / "indult.yaml").open("a") as file:
         file.write("mode: observe\n")
 
-    assert 4 == indult("init").exit_code
+    ran = indult("init")
+
+    assert 4 == ran.exit_code
+    assert "not trusted indult.yaml is not the version that is trusted, and until it is the stricter of" in ran.stdout
+
+
+def test_program_that_is_gone(indult: Run, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run again from elsewhere, it mends hooks whose program is not found, and undoing still goes back to the beginning."""
+    before = tree(root)
+    program = root.parent / "bin" / "indult"
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}:/usr/bin:/bin")
+    indult("init")
+    hooks = (root / ".claude" / "settings.json").read_text()
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+
+    again = indult("init")
+
+    beside = str(Path(sys.executable).parent / "indult")
+    assert hooks.replace('"indult hook', f'"{beside} hook') == (root / ".claude" / "settings.json").read_text()
+    assert f"the hooks name `{beside}`" in again.stdout
+    assert 0 == indult("init", "--undo").exit_code
+    assert before == tree(root)
 
 
 def test_ledger_in_the_work_tree(indult: Run, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:

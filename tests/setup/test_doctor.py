@@ -17,7 +17,9 @@ from indult.setup.checks import Check, State
 from indult.setup.detect import Found
 from indult.setup.doctor import examine
 from indult.setup.harnesses import ENTRIES, merged
+from indult.setup.install import journal_place
 from indult.setup.policy import policy_text
+from indult.setup.writing import Journal, change_of, write
 from indult.trust import record_trust
 
 if TYPE_CHECKING:
@@ -165,6 +167,8 @@ def test_policy_that_only_asks(setup: Setup) -> None:
         ('"matcher": "*"', '"matcher": "Bash"', "is for `Bash` only"),
         (" --require", "", "lacks `--require`"),
         ("PermissionRequest", "Other", "has no hook for PermissionRequest"),
+        ("SessionStart", "Other", "has no hook for SessionStart"),
+        ("Stop", "Other", "has no hook for Stop"),
     ],
 )  # fmt: skip
 @pytest.mark.usefixtures("quick")
@@ -179,8 +183,8 @@ def test_entries_that_let_calls_through(old: str, new: str, text: str, setup: Se
     ("old", "new", "text"),
     [
         ("indult hook claude-code --require || ", "true || indult hook claude-code --require || ", "is not denied, but runs"),
-        ('|| { echo \\"indult: the call is blocked\\" >&2; exit 2; }', "", "a call in a crash is not blocked: exit code 1"),
-        ('|| { echo \\"indult: the call is blocked\\" >&2; exit 2; }', "", "a call without indult is not blocked: exit code 127"),
+        ("exit 2; }", "exit 1; }", "a call in a crash is not blocked: exit code 1"),
+        ("exit 2; }", "exit 1; }", "a call without indult is not blocked: exit code 1"),
     ],
 )  # fmt: skip
 def test_commands_that_let_calls_through(old: str, new: str, text: str, setup: Setup) -> None:
@@ -218,7 +222,13 @@ def test_nobody_trusts(setup: Setup) -> None:
     with open_ledger(str(setup.ledger)):
         pass
 
-    assert ["nobody trusts the policy yet, so whoever writes the file makes the law"] == setup.failures("trust")
+    told = (
+        "nobody trusts the policy here yet: until somebody does, what the file allows is allowed, and whoever writes it"
+        " makes the law"
+    )
+    assert [told] == setup.failures("trust")
+    setup.ledger.unlink()
+    assert [told] == setup.failures("trust")
 
 
 def test_ledger(setup: Setup) -> None:
@@ -229,6 +239,55 @@ def test_ledger(setup: Setup) -> None:
     setup.ledger = setup.root / "x.db"
 
     assert 2 == len(setup.failures("ledger"))
+
+
+def test_hooks_of_one_harness_that_are_gone(setup: Setup) -> None:
+    """Hooks that a setup wrote and that are gone are a failure, even where another harness still has its own."""
+    journal = Journal(place=journal_place(str(setup.root)), root=str(setup.root))
+    changes = [
+        change_of(str(setup.root), ENTRIES[harness].file, merged(harness, "").encode())
+        for harness in ("codex", "claude-code")
+    ]
+    write(journal, changes)
+    assert [] == setup.failures()
+    (setup.root / ".claude" / "settings.json").write_text("{}")
+
+    assert [".claude/settings.json has no hook any more, so nothing is judged there"] == setup.failures()
+
+
+@pytest.mark.usefixtures("quick")
+def test_harness_without_hooks(setup: Setup) -> None:
+    """A harness whose files are here, and that nobody set up, is noted."""
+    setup.hooks("codex")
+    (setup.root / "CLAUDE.md").write_text("")
+
+    assert [State.NOTE] == [check.state for check in setup.checks("claude-code")]
+
+
+@pytest.mark.parametrize("harness", list(ENTRIES))
+def test_program_that_is_not_there(harness: str, setup: Setup, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the hooks name a program that is not there, that is said, and how to mend it, and nothing else is tried."""
+    setup.hooks(harness)
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+
+    failed = [check for check in setup.checks(harness) if check.state is State.FAIL]
+
+    assert [
+        ("its hooks run `indult`, which is not found from here, so every call is blocked",
+         f"put it there, or: indult init --harness {harness}")
+    ] == [(check.text, check.hint) for check in failed]  # fmt: skip
+
+
+def test_policy_that_breaks_every_call(setup: Setup) -> None:
+    """A call that is blocked because it could not be judged is told from one that is denied."""
+    setup.hooks("claude-code")
+    setup.policy(policy_text(Found(root="/r")).replace("default: ask", "default: ask\ncontext: {moon: string}"))
+    setup.trust()
+
+    found = setup.failures("claude-code")
+
+    assert 4 == len([text for text in found if "is blocked, but not judged: " in text])
+    assert [] == [text for text in found if "is not denied" in text]
 
 
 def test_no_hooks(setup: Setup) -> None:

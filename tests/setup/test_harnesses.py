@@ -23,7 +23,12 @@ def shell(text: str, path: str) -> subprocess.CompletedProcess[str]:
 
 def gate(harness: str, program: str = "indult") -> str:
     """Return the command that waits for a judgement."""
-    return command(installed(harness, merged(harness, "", program=program))[ENTRIES[harness].gates[0]])
+    return gate_of(harness, merged(harness, "", program=program))
+
+
+def gate_of(harness: str, text: str) -> str:
+    """Return the command in a file that waits for a judgement."""
+    return command(installed(harness, text)[ENTRIES[harness].gates[0]])
 
 
 def program(folder: Path, body: str) -> str:
@@ -123,6 +128,34 @@ def test_missing_or_crashing(harness: str, body: str | None, tmp_path: Path) -> 
     else:
         assert 2 == ran.returncode
         assert "the call is blocked" in ran.stderr
+
+
+@pytest.mark.parametrize("harness", HARNESSES)
+@pytest.mark.parametrize(("body", "told"), [(None, True), ("exit 126", True), ("exit 1", False), ("exit 2", False)])
+def test_not_found(harness: str, body: str | None, told: bool, tmp_path: Path) -> None:
+    """Where indult cannot be started, what the agent reads says so and how a person mends it."""
+    path = "/usr/bin:/bin" if body is None else program(tmp_path, body)
+
+    ran = shell(gate(harness), path)
+
+    # Copilot shows nothing but the reason, which is the same for all that can go wrong there.
+    reason = json.loads(ran.stdout)["permissionDecisionReason"] if harness == "copilot" else ran.stderr
+    assert (told or harness == "copilot") == ("run `indult init` again from where it is installed" in reason)
+
+
+@pytest.mark.parametrize("harness", HARNESSES)
+@pytest.mark.parametrize("old", ["indult", "/old/my venv/bin/indult"])
+def test_program_that_is_gone(harness: str, old: str) -> None:
+    """Entries that name a program that is not there are made to name one that is, in place; others stay as they are."""
+    there = merged(harness, '{"mine": [1,  2]}', program=old)
+
+    mended = merged(harness, there, program="/new/indult", exists=lambda _: None)
+
+    assert merged(harness, '{"mine": [1,  2]}', program="/new/indult") == mended
+    assert there == merged(harness, there, program="/new/indult", exists=lambda name: name == old)
+    own = there.replace("--require", "--require --repository /r")
+    kept = gate_of(harness, merged(harness, own, program="/new/indult", exists=lambda _: None))
+    assert gate_of(harness, own) == kept
 
 
 @pytest.mark.parametrize("harness", HARNESSES)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from indult.errors import ConfigurationError
-from indult.setup.jsontext import append, parse, put, take
+from indult.setup.jsontext import append, parse, put, swap, take
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=5),
@@ -101,3 +101,12 @@ def test_something_else_on_the_way() -> None:
 def test_put() -> None:
     """A key is added behind those that are there."""
     assert '{"a": 1, "version": 1}' == put('{"a": 1}', "version", 1, source="f")
+
+
+def test_swap() -> None:
+    """A string value is replaced wherever it stands; keys, other values and the layout stay."""
+    text = '{"a": "x",\n "x" :[ "x", {"b": "\\u0078", "c": "xx"}, 1 ]}'
+
+    assert '{"a": "é",\n "x" :[ "é", {"b": "é", "c": "xx"}, 1 ]}' == swap(text, "x", "é", source="f")
+    assert "{}" == swap("{}", "x", "y", source="f")
+    assert "" == swap("", "x", "y", source="f")

@@ -16,7 +16,7 @@ from indult.cli.plain import DATABASE
 from indult.errors import UsageError
 from indult.ledger import open_ledger
 from indult.places import POLICY, repository
-from indult.policy import Policy, loads_policy
+from indult.policy import loads_policy
 from indult.setup.harnesses import ENTRIES
 from indult.setup.importing import SOURCES
 from indult.setup.install import Plan, journal_place, ledger_of, plan
@@ -82,8 +82,8 @@ def _write(journal: Journal, found: Plan, ledger: str) -> None:
         journal.save()
 
 
-def _trust(journal: Journal, ledger: str) -> Policy | None:
-    """Record trust in the policy that a setup wrote; return one that a person has to look at first."""
+def _trust(journal: Journal, ledger: str) -> str:
+    """Record trust in the policy that a setup wrote; return what holds where a person has to look at it first."""
     path = os.path.join(journal.root, POLICY)  # noqa: PTH118
     # Read once: what is trusted is what was compared.
     content = Path(path).read_bytes()
@@ -91,15 +91,17 @@ def _trust(journal: Journal, ledger: str) -> Policy | None:
     with open_ledger(ledger) as opened:
         record = trusted(path, opened)
         if record is not None and record.digest == policy.digest:
-            return None
+            return ""
         # A file that stood there before, or that somebody wrote after a person trusted another one, is nobody's wish yet.
-        if record is not None or journal.left(POLICY) != digest(content):
-            return policy
+        if record is not None:
+            return "is not the version that is trusted, and until it is the stricter of both holds"
+        if journal.left(POLICY) != digest(content):
+            return "was there already, and until you trust it all holds that it says, and any change to it"
         record_trust(path, policy, opened, by=os_user())
-    return None
+    return ""
 
 
-def _tell(found: Plan, ledger: str, waiting: Policy | None, *, as_json: bool) -> None:
+def _tell(found: Plan, ledger: str, waiting: str, *, as_json: bool) -> None:
     rows = [{"path": change.path, "done": _done(change)} for change in found.changes]
     if as_json:
         emit(
@@ -108,7 +110,7 @@ def _tell(found: Plan, ledger: str, waiting: Policy | None, *, as_json: bool) ->
                 "harnesses": found.harnesses,
                 "files": rows,
                 "ledger": ledger,
-                "trusted": waiting is None,
+                "trusted": not waiting,
                 "imported": [line.to_dict() for line in found.imported.lines],
                 "notes": found.notes,
             }
@@ -117,7 +119,7 @@ def _tell(found: Plan, ledger: str, waiting: Policy | None, *, as_json: bool) ->
     click.echo("\n".join(printable(line) for line in _lines(found, rows, ledger, waiting)))
 
 
-def _lines(found: Plan, rows: list[dict[str, str]], ledger: str, waiting: Policy | None) -> Iterator[str]:
+def _lines(found: Plan, rows: list[dict[str, str]], ledger: str, waiting: str) -> Iterator[str]:
     yield f"repository  {found.found.root}"
     for name in ("languages", "tests"):
         values: tuple[str, ...] = getattr(found.found, name)
@@ -131,11 +133,11 @@ def _lines(found: Plan, rows: list[dict[str, str]], ledger: str, waiting: Policy
         yield f"{POLICY} is there already; these rules can be added to it by hand:"
         yield from found.by_hand.splitlines()
     yield from (f"note        {note}" for note in found.notes)
-    if waiting is None:
+    if not waiting:
         yield f"trusted     {POLICY}"
         yield "next        indult doctor; indult brief --write AGENTS.md"
     else:
-        yield f"not trusted {POLICY} was there already; look at it: indult trust"
+        yield f"not trusted {POLICY} {waiting}; look at it: indult trust"
 
 
 def _show(found: Plan, *, as_json: bool) -> None:

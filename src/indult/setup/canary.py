@@ -116,7 +116,9 @@ def _hook(harness: str, shown: Mapping[str, Any]) -> tuple[Reading, str]:
     word, reason = specific.get("permissionDecision"), str(specific.get("permissionDecisionReason") or "").strip()
     if specific and specific.get("hookEventName") != "PreToolUse":
         return Reading.BROKEN, "the answer is to another event"
-    if harness == "codex" and (set(specific) - _CODEX or word not in {None, "deny"} or (word and not reason)):
+    stops = shown.get("continue") is False or "stopReason" in shown or shown.get("suppressOutput")
+    odd = set(specific) - _CODEX or word not in {None, "deny"} or (word and not reason)
+    if harness == "codex" and (stops or odd):
         return Reading.BROKEN, "an answer that Codex does not take"
     return _judged(word, reason)
 

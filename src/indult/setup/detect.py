@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-__all__ = ["HARNESSES", "Found", "detect"]
+__all__ = ["HARNESSES", "Found", "detect", "own_harnesses"]
 
 HARNESSES: Final = ("claude-code", "codex", "copilot")
 """The harnesses that indult has hooks for."""
@@ -158,14 +158,16 @@ def _python_tests(root: Path) -> Iterator[str]:
     yield "python -m pytest"
 
 
+def own_harnesses(root: Path) -> tuple[str, ...]:
+    """Return the harnesses that have files of their own in the repository at `root`."""
+    return tuple(name for name, (_, own, _) in _SIGNS.items() if any((root / one).exists() for one in own))
+
+
 def _harnesses(root: Path, home: str | None, path: str | None) -> Iterator[str]:
     place = Path(os.path.expanduser("~") if home is None else home)  # noqa: PTH111
-    for name, (program, own, folder) in _SIGNS.items():
-        if (
-            any((root / one).exists() for one in own)
-            or (place / folder).is_dir()
-            or shutil.which(program, path=path) is not None
-        ):
+    used = own_harnesses(root)
+    for name, (program, _, folder) in _SIGNS.items():
+        if name in used or (place / folder).is_dir() or shutil.which(program, path=path) is not None:
             yield name
 
 

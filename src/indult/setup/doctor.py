@@ -20,13 +20,19 @@ from indult.policy import Mode, Policy, load_policy
 from indult.setup import canary
 from indult.setup.canary import Reading
 from indult.setup.checks import Check, fail, note, ok
-from indult.setup.harnesses import DEADLINE, ENTRIES, command, command_of, installed
-from indult.setup.install import program_here
+from indult.setup.detect import own_harnesses
+from indult.setup.harnesses import DEADLINE, ENTRIES, command, command_of, installed, program_of
+from indult.setup.install import journal_place, program_here
 from indult.setup.traps import traps
+from indult.setup.writing import read_journal
 
 __all__ = ["examine"]
 
 _DATABASE: Final = "INDULT_DB"
+_NOBODY: Final = (
+    "nobody trusts the policy here yet: until somebody does, what the file allows is allowed, and whoever writes it makes"
+    " the law"
+)
 
 
 def examine(root: str, ledger: str, *, home: str | None = None, run: bool = False) -> Iterator[Check]:
@@ -52,8 +58,25 @@ def examine(root: str, ledger: str, *, home: str | None = None, run: bool = Fals
     there = [harness for harness in ENTRIES if _hooks(root, harness)]
     if not there:
         yield fail("hooks", "no harness has a hook of indult", "indult init --harness NAME")
+    yield from _absent(root, there)
     for harness in there:
         yield from _harness(root, ledger, harness, place, run=run)
+
+
+def _absent(root: str, there: list[str]) -> Iterator[Check]:
+    """Yield the harnesses that have no hook although a setup wrote some, or although files in the repository are theirs."""
+    try:
+        written = read_journal(journal_place(root), root).files
+    except (IndultError, OSError):
+        written = {}
+    for harness in ENTRIES:
+        if harness in there:
+            continue
+        file, hint = ENTRIES[harness].file, f"indult init --harness {harness}"
+        if file in written:
+            yield fail(harness, f"{file} has no hook any more, so nothing is judged there", hint)
+        elif harness in own_harnesses(Path(root)):
+            yield note(harness, "files here are its own, and it has no hook: nothing is judged there", hint)
 
 
 def _policy(policy: Policy) -> Iterator[Check]:
@@ -73,6 +96,9 @@ def _trust(root: str, ledger: str, policy: Policy) -> Iterator[Check]:
     from indult.ledger import open_ledger
     from indult.trust import trusted
 
+    if "://" not in ledger and not os.path.lexists(ledger):
+        yield fail("trust", _NOBODY, "indult init; indult trust")
+        return
     try:
         with open_ledger(ledger, read_only=True) as opened:
             record = trusted(Path(root) / POLICY, opened)
@@ -80,7 +106,7 @@ def _trust(root: str, ledger: str, policy: Policy) -> Iterator[Check]:
         yield fail("trust", exc.message, exc.hint or "")
         return
     if record is None:
-        yield fail("trust", "nobody trusts the policy yet, so whoever writes the file makes the law", "indult trust")
+        yield fail("trust", _NOBODY, "indult trust")
     elif record.digest != policy.digest:
         yield fail(
             "trust", "the policy is not the version that is trusted; the stricter of both holds", "indult trust --show"
@@ -144,17 +170,23 @@ def _hooks(root: str, harness: str) -> dict[str, dict[str, Any]]:
 
 def _harness(root: str, ledger: str, harness: str, home: Path, *, run: bool) -> Iterator[Check]:
     hooks, entries = _hooks(root, harness), ENTRIES[harness]
-    for event in entries.gates:
+    for event in (*entries.gates, *entries.others):
         if event not in hooks:
-            yield fail(harness, f"{entries.file} has no hook for {event}", "indult init")
-    for event in set(entries.gates) & set(hooks):
+            yield fail(harness, f"{entries.file} has no hook for {event}", f"indult init --harness {harness}")
+    for event in [event for event in entries.gates if event in hooks]:
         yield from _gate(harness, event, hooks[event])
     yield from traps(root, harness, home)
     gate = hooks.get(entries.gates[0])
     if gate is None:
         return
     text = command(gate)
-    if run or any(text == command_of(harness, entries.gates[0], program) for program in ("indult", program_here(root))):
+    named = program_of(harness, entries.gates[0], text)
+    if named is not None and shutil.which(named) is None:
+        text = f"its hooks run `{named}`, which is not found from here, so every call is blocked"
+        yield fail(harness, text, f"put it there, or: indult init --harness {harness}")
+    elif run or any(
+        text == command_of(harness, entries.gates[0], program) for program in ("indult", program_here(root))
+    ):
         yield from _canaries(root, ledger, harness, text)
     else:
         text = f"its command is not the one that `indult init` writes, so it was not run: {text}"
@@ -192,6 +224,8 @@ def _canaries(root: str, ledger: str, harness: str, text: str) -> Iterator[Check
             got, why = answer(call)
             if got is Reading.BLOCKED:
                 yield ok(harness, f"{call.what} is denied: {_line(why)}")
+            elif got is Reading.FAILED:
+                yield fail(harness, f"{call.what} is blocked, but not judged: {_line(why)}")
             else:
                 yield fail(harness, f"{call.what} is not denied, but {got}: {_line(why)}", "the policy has to deny it")
         got, why = answer(canary.harmless())

@@ -13,20 +13,30 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from indult.setup.jsontext import append, parse, put, take
+from indult.setup.jsontext import append, parse, put, swap, take
 
-__all__ = ["DEADLINE", "ENTRIES", "Entries", "command", "command_of", "installed", "merged", "parted"]
+__all__ = ["DEADLINE", "ENTRIES", "Entries", "command", "command_of", "installed", "merged", "parted", "program_of"]
 
 DEADLINE: Final = 30
 """How many seconds a harness waits; indult itself gives up, and blocks, well before."""
 
-_GATE: Final = {
+_MEND: Final = (
+    "a person can mend that: put indult on the PATH that agents start with, or run `indult init` again from where it is"
+    " installed"
+)
+_BLOCK: Final = (
+    "{program} hook {harness} --require || {{ case $? in 126|127) echo 'indult: not found where this hook looks for it, so"
+    f" no call can be judged; {_MEND}' >&2;; esac; "
     # Exit code 2 without a text would not block everywhere.
-    "claude-code": '{program} hook claude-code --require || {{ echo "indult: the call is blocked" >&2; exit 2; }}',
-    "codex": '{program} hook codex --require || {{ echo "indult: the call is blocked" >&2; exit 2; }}',
+    "echo 'indult: the call is blocked' >&2; exit 2; }}"
+)
+_GATE: Final = {
+    "claude-code": _BLOCK,
+    "codex": _BLOCK,
     # What was printed before a crash would not be JSON, so nothing is passed on before the end is known.
     "copilot": "out=$({program} hook copilot --require) && printf %s \"$out\" || printf '%s\\n' "
-    '\'{{"permissionDecision":"deny","permissionDecisionReason":"indult gave no answer, so the call is blocked"}}\'',
+    '\'{{"permissionDecision":"deny","permissionDecisionReason":"indult gave no answer, so the call is blocked. Where it'
+    f" is not found, {_MEND}\"}}}}'",
 }
 _TELL: Final = "{program} hook {harness} || exit 1"
 
@@ -65,13 +75,18 @@ ENTRIES: Final[Mapping[str, Entries]] = {
 """Harness -> its entries."""
 
 
-def merged(harness: str, text: str, *, program: str = "indult") -> str:
+def merged(
+    harness: str, text: str, *, program: str = "indult", exists: Callable[[str], object] = lambda _: True
+) -> str:
     """Return the text of a harness's file with the entries of indult that are missing; all else stays as it is.
+
+    An entry that names a program for which `exists` is false would only ever block, so it is made to name `program`.
 
     Raises:
         ConfigurationError: The file is one that cannot be added to.
     """
     entries = ENTRIES[harness]
+    text = _mended(harness, text, program, exists)
     there = installed(harness, text)
     if harness == "copilot" and "version" not in parse(text, source=entries.file):
         text = put(text, "version", 1, source=entries.file)
@@ -79,6 +94,17 @@ def merged(harness: str, text: str, *, program: str = "indult") -> str:
         if event not in there:
             text = append(text, ("hooks", event), _entry(harness, event, program), source=entries.file)
     return text if text.endswith("\n") else text + "\n"
+
+
+def _mended(harness: str, text: str, program: str, exists: Callable[[str], object]) -> str:
+    """Return the text with `program` in the entries that `indult init` wrote with one that is not there."""
+    file = ENTRIES[harness].file
+    for event, hook in installed(harness, text).items():
+        old = command(hook)
+        named = program_of(harness, event, old)
+        if named is not None and named != program and not exists(named):
+            text = swap(text, old, command_of(harness, event, program), source=file)
+    return text
 
 
 def parted(harness: str, text: str) -> str:
@@ -152,8 +178,17 @@ def command_of(harness: str, event: str, program: str) -> str:
     """Return the command that is written for an event, with the program that it runs."""
     word = shlex.quote(program)
     if event in ENTRIES[harness].gates:
-        return _GATE[harness].format(program=word)
+        return _GATE[harness].format(program=word, harness=harness)
     return _TELL.format(program=word, harness=harness)
+
+
+def program_of(harness: str, event: str, text: str) -> str | None:
+    """Return the program that a command runs which `indult init` wrote for an event; none for any other command."""
+    try:
+        program = shlex.split(text.removeprefix("out=$("))[0]
+    except (ValueError, IndexError):
+        return None
+    return program if text == command_of(harness, event, program) else None
 
 
 def _entry(harness: str, event: str, program: str) -> dict[str, Any]:

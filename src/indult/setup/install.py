@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import sys
@@ -62,7 +63,7 @@ def plan(root: str, *, harnesses: Sequence[str] = (), source: str | None = None,
     changes = [] if there else [policy]
     changes += [_hooks(root, name, word) for name in chosen]
     notes = [_ADVICE[name] for name in chosen if name in _ADVICE]
-    if word != "indult":
+    if any(_names(change, word) for change in changes if change.path != POLICY):
         notes.append(f"the hooks name `{word}`, which is a place on this machine only")
     if not chosen:
         notes.append(
@@ -116,7 +117,12 @@ def _hooks(root: str, harness: str, program: str) -> Change:
         text = (there or b"").decode("utf-8")
     except UnicodeDecodeError as exc:
         raise ConfigurationError(f"`{file}` cannot be added to: it is not UTF-8") from exc
-    return Change(path=file, before=there, after=merged(harness, text, program=program).encode())
+    return Change(path=file, before=there, after=merged(harness, text, program=program, exists=shutil.which).encode())
+
+
+def _names(change: Change, program: str) -> bool:
+    """Tell whether hooks name a program by its place."""
+    return program != "indult" and json.dumps(program, ensure_ascii=False)[1:-1].encode() in change.after
 
 
 def _inside(path: str, root: str) -> bool:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 from indult.errors import ConfigurationError
 
-__all__ = ["append", "parse", "put", "take"]
+__all__ = ["append", "parse", "put", "swap", "take"]
 
 _SPACE: Final = re.compile(r"[ \t\r\n]*")
 _INDENT: Final = re.compile(r"^([ \t]+)\S", re.MULTILINE)
@@ -105,6 +105,27 @@ def take(text: str, path: Sequence[str | int], *, source: str) -> str:
     if len(span.members) == 1 and len(path) > 1:
         return take(text, path[:-1], source=source)
     return _without(text, span, at)
+
+
+def swap(text: str, old: str, new: str, *, source: str) -> str:
+    """Return the text with `new` in place of each string value that is `old`; keys stay.
+
+    Raises:
+        ConfigurationError: As for `parse`.
+    """
+    found = list(_strings(text, _skip(text, 0), old)) if parse(text, source=source) else []
+    for start, end in reversed(found):
+        text = text[:start] + json.dumps(new, ensure_ascii=False) + text[end:]
+    return text
+
+
+def _strings(text: str, at: int, wanted: str) -> Iterator[tuple[int, int]]:
+    """Yield where below an object or array the string values stand that are `wanted`, in order."""
+    for member in _span(text, at).members:
+        if text[member.start] in "{[":
+            yield from _strings(text, member.start, wanted)
+        elif text[member.start] == '"' and json.loads(text[member.start : member.end]) == wanted:
+            yield member.start, member.end
 
 
 def _without(text: str, span: _Span, at: int) -> str:
