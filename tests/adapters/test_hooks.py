@@ -110,6 +110,14 @@ class TestCalls:
 
         assert Say.ASK == session.pre("Run", line="push").say
 
+    def test_another_call_asks_again_after_a_rejection(self, session: Session, desk: Desk) -> None:
+        """A no is to what was asked: another call is another question, and the first one stays refused."""
+        session.pre("Run", line="push")
+        decided(desk, Choice.REJECT, "Open a pull request instead.")
+
+        assert Say.ASK == session.pre("Run", line="push a branch").say
+        assert Say.DENY == session.pre("Run", line="push").say
+
     def test_a_downgrade_is_a_rewrite_with_a_note(self, session: Session) -> None:
         """What may run in place of a denied call is given as new arguments, and the agent is told why."""
         answer = session.pre("Find", pattern="x", limit=500)
@@ -154,6 +162,41 @@ class TestRepetition:
         assert [False, False, True, True] == ["Stop trying" in reason for reason in reasons]
         assert "Refused 4 times" in reasons[-1]
 
+    def test_each_refusal_is_worded_by_its_count(self, session: Session) -> None:
+        """The first refusal says the way on, the second that nothing changed, and the third that it is over."""
+        first, second, third = (session.pre("Run", line="push --force").reason for _ in range(3))
+
+        reason = "indult: not run: denied by `force`: Never rewrite what others have.\n"
+        way = "No approval opens this. Do what you need in a way that is allowed, or hand it back with `indult report`."
+        again = "Refused 2 times now, and nothing changed in between. Written in another way it is the same."
+        assert f"{reason}{way}" == first
+        assert f"{reason}{again} {way}" == second
+        assert third.startswith(f"{reason}Refused 3 times now, and nothing changed in between. Stop trying: ")
+
+    def test_a_long_reason_is_told_whole_once(self, session: Session, root: Path) -> None:
+        """What the rules say at length is shown once; after that its beginning reminds of it."""
+        says = "Never rewrite what others have, " + "not even a little, " * 30 + "at all."
+        (root / "indult.yaml").write_text(LAW.replace("Never rewrite what others have.", f'"{says}"'), encoding="utf-8")
+
+        first, second, third = (session.pre("Run", line="push --force").reason for _ in range(3))
+
+        assert says in first
+        for reason in (second, third):
+            assert reason.startswith("indult: not run: denied by `force`: Never rewrite what others have, ")
+            assert len(first) - 200 > len(reason)
+
+    def test_what_a_person_said_is_told_each_time(self, session: Session, root: Path, desk: Desk) -> None:
+        """However long the rules and however often, a refusal after a no has what the person said."""
+        says = "A push needs " + "really " * 60 + "a person."
+        (root / "indult.yaml").write_text(LAW.replace("A push needs a person.", says), encoding="utf-8")
+        session.pre("Run", line="push")
+        decided(desk, Choice.REJECT, "Open a pull request instead.")
+
+        reasons = [session.pre("Run", line="push").reason for _ in range(4)]
+
+        assert 4 == sum("you chose to reject: Open a pull request instead." in reason for reason in reasons)
+        assert [False, False, True, True] == ["Stop trying" in reason for reason in reasons]
+
     def test_another_action_counts_by_itself(self, session: Session) -> None:
         """Only the same counts: another call, or the same one under another policy, begins anew."""
         for _ in range(REPEATED):
@@ -165,9 +208,10 @@ class TestRepetition:
         """When other rules refuse, the count begins anew."""
         for _ in range(REPEATED):
             session.pre("Run", line="push --force")
-        (root / "indult.yaml").write_text(LAW.replace("id: force", "id: forced"), encoding="utf-8")
+        for old, new in (("id: force", "id: forced"), ("Never rewrite", "Do not rewrite")):
+            (root / "indult.yaml").write_text(LAW.replace(old, new), encoding="utf-8")
 
-        assert "Stop trying" not in session.pre("Run", line="push --force").reason
+            assert "Refused" not in session.pre("Run", line="push --force").reason
 
     def test_repeated_rejections_count(self, session: Session, desk: Desk) -> None:
         """A call that a person said no to is refused, and refusals of it are counted as well."""

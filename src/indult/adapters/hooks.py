@@ -28,11 +28,15 @@ __all__ = ["NOTHING", "Answer", "Event", "Harness", "Kind", "Say", "Wire", "deci
 _LONGEST: Final = 4000
 """How much of a reason an agent is shown."""
 
+_AGAIN: Final = 200
+"""How much of what the rules say is shown again where the same is refused once more."""
+
 _RECENT: Final = 256
 """Among how many of the last judgements the one of a call that has ended is looked for."""
 
 
 _STOP: Final = "Stop trying: say what you need and why, hand it back to a person with `indult report`, and go on with something else."
+_SAME: Final = "Written in another way it is the same."
 _DENIED: Final = (
     "No approval opens this. Do what you need in a way that is allowed, or hand it back with `indult report`."
 )
@@ -194,13 +198,24 @@ def _asked(judgement: Judgement, desk: Desk) -> str:
 
 
 def _refused(judgement: Judgement, desk: Desk, times: int) -> str:
-    if times >= REPEATED:
-        what = f"Refused {times} times now, and nothing changed in between. {_STOP}"
-    elif judgement.verdict is not Verdict.ASK_USER:
+    if judgement.verdict is not Verdict.ASK_USER:
         what = _DENIED
     else:
         what = _UNASKED if judgement.request is None else _REJECTED
-    return "\n".join([f"indult: not run: {judgement.reason}", what, *_covered(desk)])
+    if times < 2:
+        return "\n".join([f"indult: not run: {judgement.reason}", what, *_covered(desk)])
+    told = f"Refused {times} times now, and nothing changed in between."
+    what = f"{told} {_STOP}" if times >= REPEATED else f"{told} {_SAME} {what}"
+    return "\n".join([f"indult: not run: {_again(judgement, desk)}", what, *_covered(desk)])
+
+
+def _again(judgement: Judgement, desk: Desk) -> str:
+    """Return the reason of what was refused before: the rules, the beginning of what they say, and what a person answered."""
+    rules, colon, said = judgement.reason.partition(": ")
+    if len(said) <= _AGAIN:
+        return judgement.reason
+    answer = "" if judgement.request is None else desk.gate.requests.standing(judgement.request).answer
+    return f"{rules}{colon}{said[:_AGAIN]}…{f' ({answer})' if answer else ''}"
 
 
 def _covered(desk: Desk) -> list[str]:

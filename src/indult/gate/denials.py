@@ -1,7 +1,8 @@
 """Denials as state: how often the same was refused to a subject, so that the third answer is not the first again.
 
 Every action is judged anew each time. What is the same about two refused ones is the digest of what may not go ahead in
-them, by its exact names, of the rules that say so, and of the facts that these read; the spelling does not count.
+them, by its exact names, of the rules that say so, of the facts that these read, and of the policy; the spelling does
+not count.
 
 | view | scope | key | holds |
 |---|---|---|---|
@@ -41,17 +42,25 @@ def denials(subject: str) -> str:
     return f"denials:{subject}"
 
 
-def key(judgement: Judgement, faults: Iterable[Fault]) -> str:
-    """Return what is the same about two refusals of the same."""
+def key(judgement: Judgement, faults: Iterable[Fault], policy: str) -> str:
+    """Return what is the same about two refusals of the same under a policy of this digest."""
     targets = sorted({fault.target for fault in faults if fault.verdict is judgement.verdict})
-    return digest({"targets": targets, "rules": list(judgement.rules), "read": _plain(judgement.read)})
+    same = {"targets": targets, "rules": list(judgement.rules), "read": _plain(judgement.read), "policy": policy}
+    return digest(same)
 
 
 def views(
-    ledger: Ledger, subject: str, judgement: Judgement, faults: tuple[Fault, ...], *, actor: str, session: str | None
+    ledger: Ledger,
+    subject: str,
+    judgement: Judgement,
+    faults: tuple[Fault, ...],
+    *,
+    policy: str,
+    actor: str,
+    session: str | None,
 ) -> tuple[dict[str, Any], int]:
     """Return what a refusal adds to the data of its event, and how often the same was refused, this time included."""
-    scope, name = denials(subject), key(judgement, faults)
+    scope, name = denials(subject), key(judgement, faults, policy)
     count = int(ledger.counter(scope, name)) + 1
     data: dict[str, Any] = {"counts": {scope: {name: 1}}}
     if count >= REPEATED:

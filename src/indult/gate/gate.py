@@ -155,6 +155,7 @@ class Gate:
             self.subject,
             settled.judgement,
             self._boundary.at_fault(action, facts),
+            policy=self.policy.digest,
             actor=action.actor,
             session=session,
         )
