@@ -1,0 +1,292 @@
+"""The branch of a fix and the work tree that has it checked out, as git knows them.
+
+Git is called as `indult.ship.process` calls it, with the git directory named, so that nothing that a fixer puts in the
+place of `.git` leads anywhere else. No hook and no filter of the repository runs.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import subprocess
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from indult.errors import ShipError
+from indult.setup.writing import digest
+from indult.ship.process import Git, failed
+
+__all__ = ["Checkout", "gone"]
+
+WHO: Final = ("indult autofix", "indult@localhost")
+"""The author of a commit where the repository names nobody."""
+
+# What git keeps of something that it has begun: the next call of a fixer begins anew.
+_BEGUN: Final = (
+    "AUTO_MERGE", "BISECT_LOG", "CHERRY_PICK_HEAD", "HEAD.lock", "MERGE_HEAD", "MERGE_MODE", "MERGE_MSG", "REBASE_HEAD",
+    "REVERT_HEAD", "SQUASH_MSG", "index.lock", "rebase-apply", "rebase-merge", "sequencer",
+)  # fmt: skip
+_OFF: Final = ("core.sparseCheckout=false", "i18n.commitEncoding=UTF-8", "advice.addEmbeddedRepo=false")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checkout:
+    """The work tree `tree` of the repository whose common git directory is `common`, for a branch.
+
+    The branch began at the commit `start`. `index` is a file of ours: what the fixer did to that of the tree does not
+    count. `excludes` is a file of patterns that are ignored.
+    """
+
+    common: Path
+    tree: Path
+    branch: str
+    start: str
+    index: Path
+    excludes: Path
+
+    def make(self) -> None:
+        """Make the branch, if there is none, and check it out.
+
+        Raises:
+            ShipError: Git cannot.
+        """
+        with _git() as git:
+            here = {"GIT_DIR": str(self.common)}
+            words = ("worktree", "add", "--quiet", "--no-track", "-B", self.branch, str(self.tree), self.start)
+            done = self._call(git, *words, more={**here, **_still(git, here)})
+            if done.returncode:
+                raise failed(done, f"check out the branch `{self.branch}`")
+
+    def head(self) -> str:
+        """Return the commit that the branch is at, where it began if the branch is gone."""
+        with _git() as git:
+            return self._tip(git) or self.start
+
+    def commit(self, message: str, hooks: Mapping[str, str]) -> str | None:
+        """Commit all that the tree holds on top of the branch and return the id, none where nothing is new.
+
+        `hooks` are paths that stay as they are in the branch, each with the digest of what was put there; a commit that
+        has that nevertheless is put right.
+
+        Raises:
+            ShipError: Git cannot.
+        """
+        with _git() as git:
+            entry = self._entry()
+            self._begin_anew(entry)
+            here = {"GIT_DIR": str(entry), "GIT_WORK_TREE": str(self.tree)}
+            here |= _still(git, here)
+            tip = self._tip(git)
+            parent = tip or self.start
+            tree = self._written(git, here, parent, hooks)
+            made = None
+            if tree != self._said(git, "rev-parse", f"{parent}^{{tree}}", more=here, what="read the commit"):
+                made = self._made(git, here, parent, tree, message)
+            if (made or parent) != tip:
+                words = ("update-ref", "--no-deref", "-m", "indult: fix", self._ref, made or parent)
+                self._said(git, *words, tip or "0" * len(parent), more=here, what=f"move the branch `{self.branch}`")
+            self._said(git, "symbolic-ref", "HEAD", self._ref, more=here, what="go back to the branch")
+            self.index.replace(entry / "index")
+            self._hide(git, here, hooks)
+            return made
+
+    def hide(self, paths: Mapping[str, str]) -> None:
+        """Have git leave those of the paths alone that are in its index.
+
+        Raises:
+            ShipError: Git cannot.
+        """
+        with _git() as git:
+            entry = self._entry()
+            self._begin_anew(entry)
+            self._hide(git, {"GIT_DIR": str(entry), "GIT_WORK_TREE": str(self.tree)}, paths)
+
+    def remove(self, *, keep_branch: bool) -> None:
+        """Remove the tree, what git keeps of it, and the branch unless that is kept or checked out elsewhere.
+
+        Raises:
+            ShipError: Something of it cannot be removed.
+        """
+        gone(self.tree)
+        elsewhere = _line(self.common / "HEAD") == f"ref: {self._ref}"
+        for entry in self._entries():
+            place = _place(entry)
+            if place == self.tree or ((place is None or not place.exists()) and self._has_branch(entry)):
+                gone(entry)
+            elif self._has_branch(entry):
+                elsewhere = True
+        if keep_branch or elsewhere or not self.branch or not self.common.is_dir():
+            return
+        with _git() as git:
+            gone(self.common / f"{self._ref}.lock")
+            if self._tip(git) is not None:
+                words = ("update-ref", "--no-deref", "-d", self._ref)
+                self._said(git, *words, more={"GIT_DIR": str(self.common)}, what=f"delete the branch `{self.branch}`")
+
+    @property
+    def _ref(self) -> str:
+        return f"refs/heads/{self.branch}"
+
+    def _tip(self, git: Git) -> str | None:
+        words = ("rev-parse", "--quiet", "--verify", f"{self._ref}^{{commit}}")
+        done = self._call(git, *words, more={"GIT_DIR": str(self.common)})
+        return done.stdout.decode().strip() if done.returncode == 0 else None
+
+    def _written(self, git: Git, here: Mapping[str, str], parent: str, hooks: Mapping[str, str]) -> str:
+        """Write all that the tree holds as a tree of git's, and return its id."""
+        gone(self.index)
+        gone(self.index.with_name(f"{self.index.name}.lock"))
+        more = {**here, "GIT_INDEX_FILE": str(self.index)}
+        self._said(git, "read-tree", parent, more=more, what="read the branch")
+        self._said(git, "add", "--all", "--", ".", more=more, what="take in what was changed")
+        for path, ours in hooks.items():
+            done = self._call(git, "cat-file", "blob", f"{parent}:{path}", more=more)
+            mine = done.returncode == 0 and digest(done.stdout) == ours
+            self._as_in(git, more, self.start if mine else parent, path)
+        return self._said(git, "write-tree", more=more, what="write the tree")
+
+    def _as_in(self, git: Git, more: Mapping[str, str], commit: str, path: str) -> None:
+        """Give the index what a commit has at a path."""
+        found = self._said(git, "ls-tree", "-z", commit, "--", path, more=more, what="read the commit").rstrip("\0")
+        mode, _, rest = found.partition(" ")
+        words = ("--force-remove", "--", path)
+        if found:
+            words = ("--add", "--cacheinfo", f"{mode},{rest.split()[1]},{path}")
+        self._said(git, "update-index", *words, more=more, what=f"leave `{path}` as it was")
+
+    def _made(self, git: Git, here: Mapping[str, str], parent: str, tree: str, message: str) -> str:
+        text = self.index.with_name("message")
+        text.write_text(message.strip("\n") + "\n", encoding="utf-8", errors="replace")
+        words = ("commit-tree", tree, "-p", parent, "-F", str(text))
+        return self._said(git, *words, more={**here, **self._author(git, here)}, what="commit")
+
+    def _author(self, git: Git, here: Mapping[str, str]) -> dict[str, str]:
+        """Return who commits: the user that the repository itself names, or nobody in particular."""
+        named = [self._call(git, "config", "--get", f"user.{key}", more=here).stdout for key in ("name", "email")]
+        name, email = (value.decode(errors="replace").strip() for value in named)
+        name, email = (name, email) if name and email else WHO
+        return {
+            f"GIT_{who}_{key}": value
+            for who in ("AUTHOR", "COMMITTER")
+            for key, value in (("NAME", name), ("EMAIL", email))
+        }
+
+    def _hide(self, git: Git, here: Mapping[str, str], paths: Mapping[str, str]) -> None:
+        if not paths:
+            return
+        known = self._said(
+            git, "ls-files", "-z", "--", *(f":(literal){path}" for path in paths), more=here, what="list files"
+        )
+        found = [path for path in known.split("\0") if path]
+        if found:
+            self._said(git, "update-index", "--skip-worktree", "--", *found, more=here, what="leave the hooks alone")
+
+    def _begin_anew(self, entry: Path) -> None:
+        """Take away what a git that was killed, or that waits for somebody, left of what it had begun."""
+        for name in _BEGUN:
+            gone(entry / name)
+        gone(self.common / f"{self._ref}.lock")
+
+    def _entry(self) -> Path:
+        """Return where git keeps what it knows of the tree.
+
+        Raises:
+            ShipError: It knows nothing of it any more.
+        """
+        found = next((entry for entry in self._entries() if _place(entry) == self.tree), None)
+        if found is None or not self.tree.is_dir():
+            raise ShipError(f"`{self.tree}` is no work tree of `{self.common}` any more")
+        return found
+
+    def _entries(self) -> list[Path]:
+        with suppress(FileNotFoundError, NotADirectoryError):
+            return sorted(one for one in (self.common / "worktrees").iterdir() if one.is_dir() and not one.is_symlink())
+        return []
+
+    def _has_branch(self, entry: Path) -> bool:
+        return bool(self.branch) and _line(entry / "HEAD") == f"ref: {self._ref}"
+
+    def _said(self, git: Git, *words: str, more: Mapping[str, str], what: str) -> str:
+        done = self._call(git, *words, more=more)
+        if done.returncode:
+            raise failed(done, what)
+        return os.fsdecode(done.stdout).strip()
+
+    def _call(self, git: Git, *words: str, more: Mapping[str, str]) -> subprocess.CompletedProcess[bytes]:
+        settings = [word for setting in (*_OFF, f"core.excludesFile={self.excludes}") for word in ("-c", setting)]
+        return git.inside(*settings, *words, more=more, cwd=more.get("GIT_WORK_TREE", str(self.common)))
+
+
+def gone(path: Path) -> None:
+    """Remove what is at a path, with all below it, if anything is; a link is removed and not followed.
+
+    Raises:
+        ShipError: It cannot be removed.
+    """
+    try:
+        if path.is_dir() and not path.is_symlink():
+            try:
+                shutil.rmtree(path)
+            except OSError:
+                # Caches of some tools are folders that nobody may write to; others are still being written.
+                _open(path)
+                shutil.rmtree(path)
+        else:
+            path.unlink()
+    except (FileNotFoundError, NotADirectoryError):
+        pass
+    except OSError as exc:
+        raise ShipError(f"`{path}` cannot be removed: {(exc.strerror or str(exc)).lower()}") from exc
+
+
+def _open(path: Path) -> None:
+    path.chmod(stat.S_IRWXU)
+    for folder, folders, _ in os.walk(path):
+        for name in folders:
+            place = Path(folder) / name
+            if not place.is_symlink():
+                with suppress(OSError):
+                    place.chmod(stat.S_IRWXU)
+
+
+def _still(git: Git, here: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment that makes every filter and every hook that is configured do nothing."""
+    done = git.inside("config", "-z", "--name-only", "--list", more=here)
+    if done.returncode:
+        raise failed(done, "read the configuration")
+    names = {
+        tuple(part for part in (name.partition(".")[0], name.partition(".")[2].rpartition(".")[0]))
+        for name in done.stdout.decode(errors="surrogateescape").split("\0")
+        if name.startswith(("filter.", "hook."))
+    }
+    off = {"filter": {"clean": "", "smudge": "", "process": "", "required": "false"}, "hook": {"enabled": "false"}}
+    settings = [(f"{kind}.{name}.{key}", value) for kind, name in sorted(names) for key, value in off[kind].items()]
+    found = {"GIT_CONFIG_COUNT": str(len(settings))}
+    for number, (key, value) in enumerate(settings):
+        found |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
+    return found
+
+
+def _place(entry: Path) -> Path | None:
+    """Return the work tree that git's folder of one says it is of, none where it does not say."""
+    told = _line(entry / "gitdir")
+    return (entry / told).parent if told else None
+
+
+def _line(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            return os.fsdecode(file.read(10_000)).strip()
+    except OSError:
+        return ""
+
+
+@contextmanager
+def _git() -> Iterator[Git]:
+    with tempfile.TemporaryDirectory(prefix="indult-git-") as home:
+        yield Git(home)

@@ -1,0 +1,235 @@
+"""The keeper: a process of its own that starts a fixer, and sees to it that nothing the fixer started outlives it.
+
+It is told what to start by one line of JSON on standard input, and says on standard output, a line each, that it has
+started and how it came to its end. The end comes when the fixer ends, when the limit is reached, or when standard input
+is closed, which the system does for whoever is killed.
+
+On Linux everything that loses its parent becomes the keeper's own child, whatever session or group it went to, so all is
+found. Elsewhere what left its parent and its session behind is not. What another service was asked to run, a container
+or a job, is nobody's child here.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from typing import Any, Final
+
+from indult.autofix.processes import Seen, below, end, seen, start_of
+
+__all__ = ["MOST", "TAIL", "Keeper", "Log", "main"]
+
+MOST: Final = 8 * 1024 * 1024
+"""How many bytes of what a fixer prints are kept from the beginning."""
+
+TAIL: Final = 256 * 1024
+"""How many bytes are kept from the end where it prints more."""
+
+_PIECE: Final = 65_536
+_DEATH_SIGNAL: Final = 1
+_SUBREAPER: Final = 36
+
+
+class Log:
+    """A file of what is printed, of which only so much is kept."""
+
+    def __init__(self, path: str, *, most: int = MOST, tail: int = TAIL) -> None:
+        self._file = open(path, "wb", buffering=0)  # noqa: SIM115 (it stays open to the end)
+        self._most = most
+        self._tail = tail
+        self._size = 0
+        self._rest = b""
+        self._dropped = 0
+
+    def take(self, piece: bytes) -> None:
+        """Take what was printed next."""
+        kept, piece = piece[: self._most - self._size], piece[self._most - self._size :]
+        self._size += len(kept)
+        self._write(kept)
+        if piece:
+            rest = self._rest + piece
+            self._dropped += max(0, len(rest) - self._tail)
+            self._rest = rest[-self._tail :]
+
+    def close(self) -> None:
+        """Write the end, behind a line that says how much is missing before it."""
+        if self._dropped:
+            self._write(b"\n[indult: %d bytes were dropped here]\n" % self._dropped)
+        self._write(self._rest)
+        self._file.close()
+
+    def _write(self, piece: bytes) -> None:
+        # A full disk is no reason to let the fixer go unkept.
+        with suppress(OSError):
+            while piece:
+                piece = piece[self._file.write(piece) or 0 :]
+
+
+class Keeper:
+    """Starts one fixer and keeps it; `order` is what was asked for, `wake` a pipe that a signal writes to."""
+
+    def __init__(self, order: dict[str, Any], wake: int) -> None:
+        self._order = order
+        self._wake = wake
+        self._parent = int(order["parent"])
+        self._stopped = False
+        self._pid = 0
+        self._code: int | None = None
+        self._out = -1
+        self._log = Log(order["output"])
+
+    def stop(self, *_: object) -> None:
+        """Note that somebody asked for the end."""
+        self._stopped = True
+
+    def start(self) -> Seen:
+        """Start the fixer in a session of its own.
+
+        Raises:
+            OSError: There is no such program, or it cannot be run.
+            ValueError: The command is none.
+        """
+        me = os.getpid()
+        libc = _libc()
+
+        def bind() -> None:
+            # Whatever kills the keeper ends the fixer, too.
+            if libc is not None:
+                libc.prctl(_DEATH_SIGNAL, int(signal.SIGKILL), 0, 0, 0)
+            if os.getppid() != me:
+                os._exit(1)
+
+        self._out, wrote = os.pipe()
+        try:
+            with open(self._order["task"], "rb") as task:
+                process = subprocess.Popen(
+                    self._order["words"], cwd=self._order["cwd"], env=self._order["environment"], stdin=task, stdout=wrote,
+                    stderr=wrote, start_new_session=True, preexec_fn=bind,  # noqa: PLW1509 (there is one thread)
+                )  # fmt: skip
+        finally:
+            os.close(wrote)
+        # It is fetched by `_fetch`, with all that become children later.
+        process.returncode = 0
+        self._pid = process.pid
+        os.set_blocking(self._out, False)
+        return Seen(self._pid, me, start_of(self._pid) or "")
+
+    def watch(self) -> str:
+        """Wait until the fixer ends, or has to, and return which of it: done, stopped or timed_out."""
+        until = time.monotonic() + float(self._order["seconds"])
+        poll = select.poll()
+        for descriptor in (0, self._out, self._wake):
+            poll.register(descriptor, select.POLLIN)
+        while True:
+            self._fetch()
+            if self._code is not None:
+                return "done"
+            if self._stopped or os.getppid() != self._parent:
+                return "stopped"
+            left = until - time.monotonic()
+            if left <= 0:
+                return "timed_out"
+            ready = {descriptor for descriptor, _ in poll.poll(min(left, 1.0) * 1000)}
+            if 0 in ready and not os.read(0, _PIECE):
+                return "stopped"
+            if self._out in ready and not self._read():
+                poll.unregister(self._out)
+            if self._wake in ready:
+                os.read(self._wake, _PIECE)
+
+    def finish(self) -> tuple[int | None, int]:
+        """End all that is left, and return how the fixer ended and how many processes could not be ended."""
+        left = end(self._left, grace=float(self._order["grace"]))
+        while self._out >= 0 and self._read():
+            pass
+        self._fetch()
+        self._log.close()
+        return self._code, len(left)
+
+    def _left(self) -> dict[int, Seen]:
+        """Return what the fixer started and still runs, itself included."""
+        # Whoever is asked to end may have much to say.
+        for _ in range(64):
+            if not self._read():
+                break
+        self._fetch()
+        return below([os.getpid()], seen())
+
+    def _read(self) -> bool:
+        """Read a piece of what was printed, and tell whether there may be more now."""
+        try:
+            piece = os.read(self._out, _PIECE) if self._out >= 0 else b""
+        except BlockingIOError:
+            return False
+        self._log.take(piece)
+        return bool(piece)
+
+    def _fetch(self) -> None:
+        """Fetch the children that have ended."""
+        with suppress(ChildProcessError):
+            while True:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+                if pid == 0:
+                    return
+                if pid == self._pid:
+                    self._code = os.waitstatus_to_exitcode(status)
+
+
+def main() -> int:
+    """Keep one fixer."""
+    libc = _libc()
+    if libc is not None:
+        libc.prctl(_SUBREAPER, 1, 0, 0, 0)
+    wake, woken = os.pipe()
+    os.set_blocking(woken, False)
+    line = _line()
+    if not line:
+        return 1
+    keeper = Keeper(json.loads(line), wake)
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, keeper.stop)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    signal.set_wakeup_fd(woken, warn_on_full_buffer=False)
+    begun = time.monotonic()
+    try:
+        fixer = keeper.start()
+    except (OSError, ValueError, IndexError) as exc:
+        _say({"not_started": (getattr(exc, "strerror", None) or str(exc)).lower()})
+        return 1
+    _say({"pid": os.getpid(), "start": start_of(os.getpid()), "fixer": fixer.pid, "fixer_start": fixer.start})
+    why = keeper.watch()
+    code, left = keeper.finish()
+    _say({"why": why, "code": code, "left": left, "seconds": time.monotonic() - begun})
+    return 0
+
+
+def _line() -> bytes:
+    """Return the first line of standard input; what comes behind it is only its end."""
+    found = b""
+    while not found.endswith(b"\n"):
+        piece = os.read(0, _PIECE)
+        if not piece:
+            return b""
+        found += piece
+    return found
+
+
+def _say(what: dict[str, Any]) -> None:
+    # Whoever listened may have been killed.
+    with suppress(OSError):
+        os.write(1, json.dumps(what).encode() + b"\n")
+
+
+def _libc() -> Any:
+    return ctypes.CDLL(None) if sys.platform == "linux" else None
+
+
+if __name__ == "__main__":
+    sys.exit(main())
