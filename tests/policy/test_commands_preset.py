@@ -156,6 +156,25 @@ tar tf a.tgz
 echo "hello" > notes.txt
 cd /repo/src && npm test
 FOO=bar pytest
+pytest tests/test_a.py::test_b
+pytest -c /dev/null --junitxml /tmp/r.xml tests
+python3 -m unittest discover -s tests
+coverage run -m pytest && coverage html -d /tmp/c
+cd tests && pytest test_a.py
+make -C sub test
+make DESTDIR=/tmp/i all
+npm test -- src/a.test.js
+npm run build && npm test
+go build -o /tmp/app ./cmd/app
+go run ./cmd/x /tmp/in.json
+cargo run -- /tmp/in.txt
+cmake -S . -B build && cmake --build build && ctest --test-dir build
+eslint src --ext .ts --fix
+mypy --cache-dir=/dev/null src
+black src && isort src && flake8 src
+bundle exec rspec spec/a_spec.rb:12
+./gradlew test --tests a.B
+git -C sub log
 export FOO=bar && make
 node scripts/build.js
 ./scripts/build.sh --fast

@@ -45,6 +45,8 @@ _OPTIONS: Final[dict[str, tuple[str, ...]]] = {
     "ip": ("netns", "-batch", "-b"),
     "npm": ("--script-shell", "--node-options"),
     "jq": ("-L",),
+    "clang-tidy": ("-load", "--load"),
+    "pylint": ("--load-plugins",),
     "openssl": ("-engine", "-provider", "-provider-path", "engine"),
     "gcc": ("-wrapper", "-B", "-fplugin", "-specs"),
     "g++": ("-wrapper", "-B", "-fplugin", "-specs"),
@@ -55,7 +57,7 @@ _OPTIONS: Final[dict[str, tuple[str, ...]]] = {
     "fc": ("",),
 }  # fmt: skip
 
-_LONG_BY_ONE: Final = frozenset({"go", "ip", "openssl", "gcc", "g++", "cc", "zip", "find", "java"})
+_LONG_BY_ONE: Final = frozenset({"go", "ip", "openssl", "gcc", "g++", "cc", "zip", "find", "java", "clang-tidy"})
 """Programs whose options have one dash and many letters."""
 
 _GIT_GLOBAL: Final = frozenset({"-c", "-p", "--paginate", "--exec-path", "--config-env"})
@@ -342,6 +344,8 @@ def _pytest(words: list[Word]) -> str:
             if not plugin.startswith("no:") and plugin not in _PLUGINS:
                 return "`pytest -p` runs a plugin"
         option, sign, value = text.partition("=")
+        if len(option) > 3 and "--pyargs".startswith(option):
+            return "`pytest --pyargs` runs a package by its name, wherever it lies"
         setting = None
         if len(option) > 2 and "--override-ini".startswith(option):
             setting = value if sign else behind

@@ -10,7 +10,8 @@ from indult.decompose import Part
 from indult.decompose.paths import HERE, Places
 from indult.decompose.shell.forms import other_names
 from indult.decompose.shell.hazards import hazard
-from indult.decompose.shell.programs import READ, lists, opens_nothing, plain, scripts, searched, writes
+from indult.decompose.shell.loaded import loads, set_for
+from indult.decompose.shell.programs import EXEC, READ, lists, opens_nothing, plain, scripts, searched, writes
 from indult.decompose.shell.programs import operands as touched
 from indult.decompose.shell.shfmt import Unparsable
 from indult.decompose.shell.state import State
@@ -71,12 +72,18 @@ class Parts:
         files = self._executed(argv, state, also)
         if files:
             shown["files"] = files
+        runs = frozenset(one[5:] for one in also if one.startswith("exec:"))
+        loader = bool(loads(name, argv[1:]))
+        if loader:
+            self._folders(state, also, maybe)
+            for text in set_for(name, argv[1:], env):
+                for one in _candidates(text):
+                    self._named(one, EXEC, state, also, maybe, below=False)
         if opens:
             self._operands(name, argv[1:] if operands is None else operands, state, also, maybe)
         for at in range(1, min(len(argv), _MOST_TAILS) if tails else 1):
             also.extend(other_names(argv[at:], folds=self._places.fs.folds))
-        runs = frozenset(one[5:] for one in also if one.startswith("exec:"))
-        if writes(name):
+        if writes(name) and not loader:
             self._written.update(one[6:] for one in also if one.startswith("write:"))
         at = len(self.found)
         self._add(f"command:{canonical(shown)}", also=also, maybe=list(maybe), asks=asks, free=free)
@@ -163,6 +170,8 @@ class Parts:
         """Return the files of the tree that a command executes, with their digests."""
         files: dict[str, str | None] = {}
         for text in scripts(argv):
+            if text == _HARMLESS:
+                continue
             for base in self._bases(state, text):
                 for name in self._places.names(base, text) or ():
                     also.append(f"exec:{name}")
@@ -173,11 +182,22 @@ class Parts:
                             files[name] = digest
         return files
 
+    def _folders(self, state: State, also: list[str], maybe: dict[str, None]) -> None:
+        """Add the folders that a program may run in which takes its code from there."""
+        if state.lost:
+            maybe["exec:**"] = None
+        for base in self._bases(state, HERE):
+            for name in self._places.names(base, HERE) or ():
+                if name != HERE:
+                    also.extend(f"exec:{one}" for one in (name, *self._places.folded([name])))
+
     def _operands(self, name: str, words: list[Word], state: State, also: list[str], maybe: dict[str, None]) -> None:
         """Add the names of the files that the words behind a program may be."""
         bases = self._moved(words, state)
         guess = not (opens_nothing(name) or lists(name, words))
         for word, kinds, below in touched(name, words):
+            if word.text == _HARMLESS and kinds == EXEC:
+                continue
             if word.text is not None:
                 for text in _candidates(word.text):
                     self._named(text, kinds, bases, also, maybe, below=below and text == word.text)

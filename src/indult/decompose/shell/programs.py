@@ -9,12 +9,26 @@ from typing import Final, NamedTuple
 from indult.decompose.shell.derived import backups, listed, pieces, whole_paths
 from indult.decompose.shell.inputs import included
 from indult.decompose.shell.known import GIT_HISTORY, GIT_PATHS, GIT_READERS, GIT_WRITERS, READERS, SILENT
+from indult.decompose.shell.loaded import loaded
 from indult.decompose.shell.words import Word
 
-__all__ = ["READ", "Operand", "lists", "opens_nothing", "operands", "plain", "scripts", "searched", "tested", "writes"]
+__all__ = [
+    "EXEC",
+    "READ",
+    "Operand",
+    "lists",
+    "opens_nothing",
+    "operands",
+    "plain",
+    "scripts",
+    "searched",
+    "tested",
+    "writes",
+]
 
 READ: Final = ("read",)
 WRITE: Final = ("write",)
+EXEC: Final = ("exec",)
 UNKNOWN: Final = ("read", "write")
 
 _UNPACKERS: Final = frozenset({"patch", "unzip", "cpio", "7z", "7za", "unrar", "pax", "ar", "gpatch", "bsdcpio"})
@@ -47,6 +61,7 @@ def lists(name: str, words: list[Word]) -> bool:
 def operands(name: str, words: list[Word]) -> Iterator[Operand]:
     """Yield what the words behind a command word may touch."""
     yield from (Operand(word, READ) for word in included(name, words))
+    yield from (Operand(word, EXEC) for word in loaded(name, words))
     yield from (Operand(word, WRITE) for word in pieces(name, words))
     if name not in _INTO:
         yield from (Operand(word, WRITE) for word in backups(name, words, []))
