@@ -45,6 +45,7 @@ def _clean_environment(tmp_path_factory: pytest.TempPathFactory, monkeypatch: py
     """Keep the files and settings of the person who runs the tests out of them."""
     monkeypatch.setenv("HOME", str(tmp_path_factory.mktemp("home")))
     for name in (
+        "INDULT_ACTOR",
         "INDULT_DB",
         "XDG_DATA_HOME",
         "XDG_STATE_HOME",

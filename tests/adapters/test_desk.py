@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.adapters.conftest import LAW, Session
 
 from indult import load_policy
 from indult.adapters.desk import Desk
-from indult.errors import FactError, PolicyError
+from indult.errors import FactError, ForgedRecord, PolicyError
+from indult.gate.subjects import WORKTREES, appointment
+from indult.ledger import Draft
 from indult.places import repository_ledger
 from indult.trust import record_trust
 
@@ -60,6 +63,66 @@ class TestOpen:
         (root / "indult.yaml").write_text(f"{LAW}  - {{id: own, tool: Own, effect: allow}}\n", encoding="utf-8")
 
         assert "deny" == Session(root).pre("Own").say.value
+
+
+class TestFix:
+    """The work tree of a fix, of which the ledger says whose it is."""
+
+    @pytest.fixture(name="tree")
+    def _tree(self, root: Path, tmp_path: Path, desk: Desk) -> Path:
+        """Make another work tree of the repository, and record that it belongs to the signal `s_1`."""
+        tree = tmp_path / "fixes" / "tree"
+        (root / ".git" / "worktrees" / "tree").mkdir(parents=True)
+        (root / ".git" / "worktrees" / "tree" / "commondir").write_text("../..\n", encoding="utf-8")
+        tree.mkdir(parents=True)
+        (tree / ".git").write_text(f"gitdir: {root}/.git/worktrees/tree\n", encoding="utf-8")
+        record(desk, appointment(str(tree), "signal:s_1", str(root / "indult.yaml")))
+        return tree
+
+    def test_the_subject_is_the_signal(self, tree: Path) -> None:
+        """What is done there is judged, and kept, under the signal."""
+        with Desk.open(str(tree)) as desk:
+            assert "signal:s_1" == desk.gate.subject
+
+    def test_the_law_is_that_of_the_repository(self, tree: Path) -> None:
+        """A policy that the fixer writes into its tree opens nothing."""
+        wide = f"{LAW}  - {{id: own, tool: Own, effect: allow}}\n"
+        (tree / "indult.yaml").write_text(wide, encoding="utf-8")
+
+        assert "deny" == Session(tree).pre("Own").say.value
+        assert "nothing" == Session(tree).pre("Find", limit=5).say.value
+
+    def test_a_folder_below_is_no_way_out(self, tree: Path) -> None:
+        """A policy further below holds as little, where the ledger is named."""
+        inner = tree / "packages" / "a"
+        inner.mkdir(parents=True)
+        (inner / "indult.yaml").write_text(f"{LAW}  - {{id: own, tool: Own, effect: allow}}\n", encoding="utf-8")
+
+        with Desk.open(str(inner), database=repository_ledger(str(tree))) as desk:
+            assert ("signal:s_1", str(tree)) == (desk.gate.subject, desk.root)
+
+    def test_afterwards_it_is_a_tree_like_any_other(self, tree: Path, desk: Desk) -> None:
+        """Once the fix has ended, the subject is the work tree and its own policy holds."""
+        record(desk, appointment(str(tree), None))
+        (tree / "indult.yaml").write_text(LAW, encoding="utf-8")
+
+        with Desk.open(str(tree)) as other:
+            assert f"tree:{tree}" == other.gate.subject
+
+    @pytest.mark.parametrize(
+        "entry", [{}, {"subject": "signal:s_1"}, {"subject": "", "policy": "/x"}, {"subject": "s", "policy": "x"}]
+    )
+    def test_an_entry_that_says_nothing_is_an_error(self, tree: Path, desk: Desk, entry: dict[str, str]) -> None:
+        """A record that names no subject and no policy does not make the tree one like any other."""
+        record(desk, {WORKTREES: {str(tree): entry}})
+
+        with pytest.raises(ForgedRecord, match="no subject with a policy"):
+            Desk.open(str(tree))
+
+
+def record(desk: Desk, latest: dict[str, dict[str, Any]]) -> None:
+    """Record what an event has as `latest`."""
+    desk.ledger.append(Draft(stream="signal:s_1", kind="fix_started", data={"latest": latest}))
 
 
 class TestFacts:

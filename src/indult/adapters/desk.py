@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from indult.canonical import canonical, digest_text
 from indult.errors import FactError
 from indult.gate import Gate
+from indult.gate.subjects import appointed, tree_name
 from indult.ledger.opening import open_ledger
 from indult.ledger.streams import utc_now
 from indult.places import POLICY, repository_ledger
@@ -28,14 +29,21 @@ FACTS: Final = ("session", "repo", "now")
 
 
 class Desk:
-    """What stands ready for one event in the repository at `root`; the subject is its work tree.
+    """What stands ready for one event in the repository at `root`; the subject is its work tree unless another is named.
 
     Raises:
         FactError: The policy declares a fact that no hook knows.
     """
 
     def __init__(
-        self, root: str, policy: Policy, ledger: Ledger, *, decompose: Decompose, clock: Callable[[], str] = utc_now
+        self,
+        root: str,
+        policy: Policy,
+        ledger: Ledger,
+        *,
+        decompose: Decompose,
+        subject: str | None = None,
+        clock: Callable[[], str] = utc_now,
     ) -> None:
         for name in policy.context:
             if name not in FACTS:
@@ -46,7 +54,7 @@ class Desk:
         self.root = root
         self.policy = policy
         self.ledger = ledger
-        self.gate = Gate(policy, ledger, f"tree:{_text(root)}", decompose=decompose)
+        self.gate = Gate(policy, ledger, subject or f"tree:{tree_name(root)}", decompose=decompose)
         self.told = f"briefed:{self.gate.subject}"
         self._clock = clock
 
@@ -54,21 +62,25 @@ class Desk:
     def open(cls, root: str, *, database: str | None = None) -> Self:
         """Open the desk of the repository at `root`, whose ledger is at `database` or in its own place.
 
+        In the work tree of a fix, the subject is that of the fix, and the law is that of the repository: the policy file
+        that the ledger names, and not the one that the fixer may write.
+
         Raises:
             IndultError: Policy or ledger cannot be opened, or the record of what is trusted was changed.
         """
         ledger = open_ledger(database or repository_ledger(root))
         try:
-            path = os.path.join(root, POLICY)  # noqa: PTH118
+            found = appointed(root, ledger)
+            root, subject, path = found or (root, None, os.path.join(root, POLICY))  # noqa: PTH118
             policy = effective_policy(path, ledger, load=lambda raw: seen_policy(path, raw, ledger))
-            return cls(root, policy, ledger, decompose=decomposer(root))
+            return cls(root, policy, ledger, decompose=decomposer(root), subject=subject)
         except BaseException:
             ledger.close()
             raise
 
     def facts(self, session: str) -> dict[str, Any]:
         """Return the facts that the policy declares."""
-        known = {"session": lambda: session, "repo": lambda: _text(self.root), "now": self._clock}
+        known = {"session": lambda: session, "repo": lambda: tree_name(self.root), "now": self._clock}
         return {name: known[name]() for name in self.policy.context}
 
     def briefed(self, reader: str) -> str | None:
@@ -106,8 +118,3 @@ def decomposer(root: str) -> Decompose:
     from indult.disk import Disk
 
     return decompose_with(Disk(root), root, os.environ.get("HOME"))
-
-
-def _text(path: str) -> str:
-    """Return the name of a folder as text, whatever bytes it is made of."""
-    return os.fsencode(path).decode("utf-8", "backslashreplace")

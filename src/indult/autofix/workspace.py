@@ -220,7 +220,9 @@ def _hooks(tree: str, harness: str) -> Change:
         text = (there or b"").decode("utf-8")
     except UnicodeDecodeError as exc:
         raise ConfigurationError(f"`{file}` cannot be added to: it is not UTF-8") from exc
-    return Change(path=file, before=there, after=merged(harness, text, program=program_here(tree)).encode())
+    return Change(
+        path=file, before=there, after=merged(harness, text, program=program_here(tree), exists=shutil.which).encode()
+    )
 
 
 def _ignored(common: str) -> bytes:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from indult.cli.deciding import check_actor
 from indult.cli.frame import emit, json_option, policy_option, printable, read_input
 from indult.errors import ApprovalError, IndultError, PolicyError, UsageError
 from indult.keys import key_path, make_key, open_key, read_passphrase, stored_keys
@@ -71,6 +72,7 @@ def add(
     as_json: bool,
 ) -> None:
     """Find or make the key, put the line into the file, and say what comes next."""
+    check_actor()
     if sum(given is not None for given in (agent, key_file, public_key)) > 1:
         raise UsageError("`--agent`, `--key-file` and `--public-key` exclude each other")
     # All that can be wrong with the file is told before a key is made for it.
@@ -129,6 +131,7 @@ def list_(*, policy: str, as_json: bool) -> None:
 @json_option
 def remove(*, name: str, policy: str, as_json: bool) -> None:
     """Take the line out of the file and say what comes next."""
+    check_actor()
     text = remove_approver(_read(policy), name, source=policy)
     _write(policy, text)
     left = load_policy(policy).approvers

@@ -31,7 +31,10 @@ if TYPE_CHECKING:
     from indult.scopes import Scope
     from indult.signatures import Signer
 
-__all__ = ["by_option", "decide", "deciding", "os_user"]
+__all__ = ["ACTOR", "by_option", "check_actor", "decide", "deciding", "os_user"]
+
+ACTOR: Final = "INDULT_ACTOR"
+"""The variable that names who is at work, set for a fixer and all that it starts."""
 
 by_option = click.option("--by", metavar="NAME", help="Who decides; by default the user of this system.")
 """The `--by` of every verb by which a person acts."""
@@ -73,6 +76,20 @@ def os_user() -> str:
         return f"uid-{os.getuid()}"
 
 
+def check_actor() -> None:
+    """Refuse to decide anything for whoever is at work; a courtesy, since a variable is easily unset.
+
+    Raises:
+        ApprovalError: The environment names an actor.
+    """
+    actor = os.environ.get(ACTOR)
+    if actor:
+        raise ApprovalError(
+            f"`{actor}` is at work here ({ACTOR}), and who is at work does not decide",
+            hint="a person decides elsewhere",
+        )
+
+
 def decide(
     choice: Choice,
     request: str,
@@ -91,6 +108,7 @@ def decide(
     expires: str | None = None,
 ) -> int | None:
     """Record one answer to one request, which is always named, and say what came of it; 1 if nothing was decided."""
+    check_actor()
     law = policy_in_force(policy, db)
     keys = _Keys(file=key_file, passphrase=passphrase_file, agent=agent)
     keys.check(law)

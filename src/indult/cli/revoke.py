@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from indult.cli.deciding import by_option, os_user
+from indult.cli.deciding import by_option, check_actor, os_user
 from indult.cli.frame import db_option, emit, json_option, law_option, printable
 from indult.cli.law import policy_in_force
 from indult.cli.showing import row
@@ -27,6 +27,7 @@ __all__ = ["command"]
 @json_option
 def command(*, grant: str, note: str, by: str | None, db: str | None, policy: str | None, as_json: bool) -> None:
     """Revoke a grant."""
+    check_actor()
     law = policy_in_force(policy, db)
     with open_ledger(db, create=False) as ledger:
         standing = Requests(ledger, law).revoke(grant, by=os_user() if by is None else by, note=note)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from indult.canonical import canonical
-from indult.cli.deciding import os_user
+from indult.cli.deciding import check_actor, os_user
 from indult.cli.frame import db_option, emit, json_option, printable
 from indult.cli.law import ledger_is_there
 from indult.errors import ApprovalError, StaleDecision, UsageError
@@ -40,6 +40,8 @@ def command(*, file: str, digest: str | None, show: bool, db: str | None, as_jso
     """Show, ask and record; what is recorded is what was shown, whatever the file says meanwhile."""
     if show and digest is not None:
         raise UsageError("`--show` records nothing, so it takes no `--digest`")
+    if not show:
+        check_actor()
     policy = load_policy(file)
     before = _before(file, db)
     if digest is not None and digest != policy.digest:

@@ -1,12 +1,23 @@
-"""Subjects: whose judgements a stream of the ledger keeps."""
+"""Subjects: whose judgements a stream of the ledger keeps.
+
+What is done in a work tree is judged under the work tree's own subject, unless the ledger says which one it belongs to:
+view `worktrees`, path -> {subject, policy}.
+"""
 
 from __future__ import annotations
 
-from typing import Final
+import os
+from typing import TYPE_CHECKING, Any, Final
 
-from indult.errors import InputError
+from indult.errors import ForgedRecord, InputError
 
-__all__ = ["check_subject"]
+if TYPE_CHECKING:
+    from indult.ledger import Ledger
+
+__all__ = ["WORKTREES", "appointed", "appointment", "check_subject", "tree_name"]
+
+WORKTREES: Final = "worktrees"
+"""The view of the work trees that belong to something else than to whoever works in them."""
 
 _OWN: Final = ("request:", "requests:", "trust:", "policy:", "memory:")
 """How the names of streams begin that keep other records than judgements."""
@@ -20,3 +31,37 @@ def check_subject(subject: str) -> None:
     """
     if not subject or subject == "ledger" or subject.startswith(_OWN):
         raise InputError(f"`{subject}` cannot be a subject", hint="any other name, for instance `session:42`")
+
+
+def tree_name(root: str) -> str:
+    """Return the name of a work tree as text, whatever bytes it is made of."""
+    return os.fsencode(root).decode("utf-8", "backslashreplace")
+
+
+def appointment(root: str, subject: str | None, policy: str = "") -> dict[str, dict[str, Any]]:
+    """Return what an event has as `latest`, so that calls in a work tree count for a subject, under a policy file.
+
+    Without a subject, the work tree is its own again.
+    """
+    there = None if subject is None else {"subject": subject, "policy": tree_name(policy)}
+    return {WORKTREES: {tree_name(os.path.realpath(root)): there}}
+
+
+def appointed(root: str, ledger: Ledger) -> tuple[str, str, str] | None:
+    """Return the work tree around a folder that the ledger has another subject for, that subject, and the policy file.
+
+    Whoever makes a repository, or a policy, further below does not get away from it.
+
+    Raises:
+        ForgedRecord: What the ledger has is neither.
+    """
+    here = root
+    while (found := ledger.latest(WORKTREES, tree_name(here))) is None:
+        above = os.path.dirname(here)  # noqa: PTH120
+        if above == here:
+            return None
+        here = above
+    subject, policy = found.get("subject"), found.get("policy")
+    if not (isinstance(subject, str) and subject and isinstance(policy, str) and os.path.isabs(policy)):  # noqa: PTH117
+        raise ForgedRecord(f"what the ledger has of the work tree `{tree_name(here)}` is no subject with a policy")
+    return here, subject, policy
