@@ -313,6 +313,24 @@ class TestChanges:
             ),
         ] == [(change.what, change.before, change.after) for change in changes(before, after)]
 
+    def test_fixer_and_triage(self) -> None:
+        """Another fixer and other numbers are told as keys, and a rule of triage by its id, before the rules."""
+        noise, slow = "{id: noise, state: ignored}", "{id: slow, priority: 2}"
+        before = loads_policy(law(ALL, head=f"fixer: [fix]\nautofix: {{turns: 2, triage: [{noise}, {slow}]}}\n"))
+        after = loads_policy(
+            law(READ, head=f"fixer: [fix, -p]\nautofix: {{turns: 4, triage: [{slow.replace('2', '5')}]}}\n")
+        )
+
+        assert [
+            ("autofix", {"turns": 2}, {"turns": 4}),
+            ("fixer", ["fix"], ["fix", "-p"]),
+            ("triage rule noise", {"id": "noise", "state": "ignored"}, None),
+            ("triage rule slow", {"id": "slow", "priority": 2}, {"id": "slow", "priority": 5}),
+            ("rule all", {"id": "all", "effect": "allow"}, None),
+            ("rule read", None, {"id": "read", "effect": "allow", "tool": "read"}),
+        ] == [(change.what, change.before, change.after) for change in changes(before, after)]
+        assert ("autofix", None, {}) in changes(loads_policy(law(ALL)), loads_policy(law(ALL, head="autofix: {}\n")))
+
     def test_none(self) -> None:
         """Between equal policies nothing differs."""
         assert [] == changes(loads_policy(law(SEND, READ)), loads_policy(law(READ, SEND)))

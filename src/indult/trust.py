@@ -249,17 +249,28 @@ class Change(NamedTuple):
 
 
 def changes(before: Policy | None, after: Policy) -> list[Change]:
-    """Return what differs between two versions of a policy: keys of the file first, then rules by id."""
-    old: Mapping[str, Any] = {} if before is None else before.to_dict()
-    new = after.to_dict()
+    """Return what differs between two versions of a policy: keys of the file first, then rules of triage and rules by id."""
+    old, new = ({} if policy is None else _parted(policy.to_dict()) for policy in (before, after))
     found = [
         Change(what=name, before=old.get(name), after=new.get(name))
-        for name in sorted({*old, *new} - {"rules", "schema"})
+        for name in sorted({*old, *new} - {"rules", "triage", "schema"})
         if old.get(name) != new.get(name)
     ]
-    one, other = ({rule["id"]: rule for rule in data.get("rules", ())} for data in (old, new))
-    return found + [
-        Change(what=f"rule {name}", before=one.get(name), after=other.get(name))
+    return [*found, *_by_id("triage rule", "triage", old, new), *_by_id("rule", "rules", old, new)]
+
+
+def _parted(data: dict[str, Any]) -> dict[str, Any]:
+    """Return the JSON of a policy with the rules of triage apart from the rest of `autofix`, which is one key."""
+    autofix = dict(data.get("autofix", {}))
+    triage = autofix.pop("triage", [])
+    return {**data, "triage": triage, **({"autofix": autofix} if "autofix" in data else {})}
+
+
+def _by_id(what: str, key: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> list[Change]:
+    """Return which of the rules under a key differ."""
+    one, other = ({rule["id"]: rule for rule in data.get(key, ())} for data in (old, new))
+    return [
+        Change(what=f"{what} {name}", before=one.get(name), after=other.get(name))
         for name in sorted({*one, *other})
         if one.get(name) != other.get(name)
     ]

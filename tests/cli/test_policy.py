@@ -74,6 +74,43 @@ rules:
     assert "         targets  file:a b/**, script:**" == lines[at + 1]
 
 
+def test_show_tells_who_fixes_what(indult: Run, tmp_path: Path) -> None:
+    """Fixer and autofix are shown as far as they are not as by default, and rules of triage strictest first."""
+    file = tmp_path / "p.yaml"
+    file.write_text(
+        """
+schema: 1
+fixer: [claude, -p]
+autofix:
+  cooldown: 24h
+  timeout: 45m
+  turns: 7
+  budget: {tokens: 1000}
+  triage:
+    - {id: a, priority: 3, threshold: 2}
+    - {id: b, state: ignored, when: signal.kind == "log"}
+    - {id: c, state: needs-human, says: By hand.}
+rules: []
+""",
+        encoding="utf-8",
+    )
+
+    ran = indult("policy", "show", "--policy", str(file))
+
+    assert [
+        'fixer    ["claude","-p"]',
+        'autofix  turns 7, timeout 45m, budget {"tokens":1000}',
+        "triage   c: needs-human",
+        "         says     By hand.",
+        "triage   b: ignored",
+        '         when     signal.kind == "log"',
+        "triage   a: threshold 2, priority 3",
+        "deny     everything else",
+    ] == ran.stdout.splitlines()[1:]
+    file.write_text("schema: 1\nautofix: {}\nrules: []\n", encoding="utf-8")
+    assert "autofix  all as it is by default" in indult("policy", "show", "--policy", str(file)).stdout
+
+
 def test_the_resolved_policy_is_a_policy_file(indult: Run, file: Path, tmp_path: Path) -> None:
     """What `--resolved` prints loads to a policy with the same digest, presets included."""
     ran = indult("policy", "show", "--policy", str(file), "--resolved")

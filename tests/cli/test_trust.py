@@ -137,6 +137,19 @@ class TestShow:
             '    effect: "ask" -> "deny"',
         ] == ran.stdout.splitlines()[4:]
 
+    def test_fixer_and_triage(self, indult: Run, file: Path) -> None:
+        """Whoever trusts a file is shown which command it would run on signals, and which signals it takes up."""
+        trust(indult, file)
+        triage = "{id: noise, when: signal.count > 9, state: ignored}"
+        write(file, SEND, READ, head=f"fixer: [sh, -c, fix]\nautofix: {{cooldown: 2h, triage: [{triage}]}}\n")
+        ran = indult("trust", "--show")
+
+        assert [
+            '+ autofix: {"cooldown":"2h"}',
+            '+ fixer: ["sh","-c","fix"]',
+            '+ triage rule noise: {"id":"noise","state":"ignored","when":"signal.count > 9"}',
+        ] == ran.stdout.splitlines()[4:]
+
     def test_json(self, indult: Run, file: Path) -> None:
         """As JSON, a line holds the place, the digest, whether it is trusted, what was last, and every change."""
         (never,) = indult("trust", "--show", "--json").json

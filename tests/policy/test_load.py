@@ -144,6 +144,8 @@ def test_the_order_of_presets_has_no_meaning(monkeypatch: pytest.MonkeyPatch, tm
         ("rules: [{id: one, effect: allow}]", "extends: [indult/one@1, indult/two@1]", "p:2:10: `indult/one@1` and `indult/two@1` both have a rule `one`"),
         ("context: {n: string}\nrules: []", "extends: [indult/one@1, indult/two@1]", "indult/two@1:2:11: the fact `n` is declared in another way elsewhere"),
         ("default: ask\nrules: []", "extends: indult/two@1", "indult/two@1:2:1: unknown key `default` in a policy"),
+        ("fixer: [fix]\nrules: []", "extends: indult/two@1", "indult/two@1:2:1: unknown key `fixer` in a policy"),
+        ("autofix: {}\nrules: []", "extends: indult/two@1", "indult/two@1:2:1: unknown key `autofix` in a policy"),
         ("rules: [{id: x, effect: allow, when: nope}]", "extends: indult/two@1", "indult/two@1:2:38: unknown name `nope`"),
     ],
 )  # fmt: skip

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from indult.policy import find_errors, keys
+from indult.policy.autofix_keys import AUTOFIX_KEYS, BUDGET_KEYS, TRIAGE_KEYS
 from indult.policy.load import _LOADED_KEYS
 from indult.policy.patterns import KINDS
 from indult.policy.presets import _FOLDER
@@ -74,6 +75,28 @@ WORST = """
 - {schema: 1, rules: [], checks: {a: []}}
 - {schema: 1, rules: [], checks: {a: [""]}}
 - {schema: 1, rules: [], checks: {a b: [make]}}
+- {schema: 1, rules: [], fixer: fix}
+- {schema: 1, rules: [], fixer: []}
+- {schema: 1, rules: [], fixer: [""]}
+- {schema: 1, rules: [], autofix: []}
+- {schema: 1, rules: [], autofix: {turn: 3}}
+- {schema: 1, rules: [], autofix: {threshold: 0}}
+- {schema: 1, rules: [], autofix: {turns: 1.5}}
+- {schema: 1, rules: [], autofix: {patience: 1000001}}
+- {schema: 1, rules: [], autofix: {cooldown: 24}}
+- {schema: 1, rules: [], autofix: {cooldown: 1h30m}}
+- {schema: 1, rules: [], autofix: {timeout: 0s}}
+- {schema: 1, rules: [], autofix: {budget: {}}}
+- {schema: 1, rules: [], autofix: {budget: {turns: 1}}}
+- {schema: 1, rules: [], autofix: {budget: {tokens: 1.5}}}
+- {schema: 1, rules: [], autofix: {budget: {cost: -1}}}
+- {schema: 1, rules: [], autofix: {triage: []}}
+- {schema: 1, rules: [], autofix: {triage: [{state: fix}]}}
+- {schema: 1, rules: [], autofix: {triage: [{id: a}]}}
+- {schema: 1, rules: [], autofix: {triage: [{id: a, state: new}]}}
+- {schema: 1, rules: [], autofix: {triage: [{id: a, priority: 1, says: x}]}}
+- {schema: 1, rules: [], autofix: {triage: [{id: a, state: ignored, threshold: 2}]}}
+- {schema: 1, rules: [], autofix: {triage: [{id: a, priority: high}]}}
 """
 
 
@@ -117,11 +140,17 @@ def test_every_key_of_the_loader_is_in_the_schema() -> None:
     refused = {name for name, about in (SCHEMA["properties"] | rule).items() if about.get("not") == {}}
     assert refused == keys.UNAVAILABLE["policy"] | keys.UNAVAILABLE["rule"]
     assert set(SCHEMA["$defs"]["examples"]["items"]["properties"]) == set(keys.EXAMPLE_KEYS)
+    autofix = SCHEMA["properties"]["autofix"]["properties"]
+    assert set(autofix) == {*AUTOFIX_KEYS, "budget", "triage"}
+    assert set(autofix["budget"]["properties"]) == set(BUDGET_KEYS)
+    assert set(SCHEMA["$defs"]["triage"]["properties"]) == set(TRIAGE_KEYS)
 
 
 def test_every_key_has_a_description() -> None:
     """An editor can say of each key what it is for."""
-    properties = SCHEMA["properties"] | SCHEMA["$defs"]["rule"]["properties"]
+    autofix = SCHEMA["properties"]["autofix"]["properties"]
+    properties = SCHEMA["properties"] | SCHEMA["$defs"]["rule"]["properties"] | SCHEMA["$defs"]["triage"]["properties"]
+    properties |= autofix | autofix["budget"]["properties"]
 
     assert [] == [name for name, about in properties.items() if not about.get("description")]
 
