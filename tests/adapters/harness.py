@@ -8,6 +8,7 @@ runs, and the call can be made again later.
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from dataclasses import dataclass, field
@@ -20,12 +21,18 @@ from indult.adapters.hooks import Wire
 
 __all__ = ["Called", "Harness"]
 
+_BOUNDARY = re.compile(r"indult, boundary (sha256:[0-9a-f]{64})")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Called:
-    """One call as it went: what the hook said, in a word and in full, and the result if it ran."""
+    """One call as it went: what the hook said, in a word and in full, and the result if it ran.
+
+    `read` is the digest of the boundary in the last text that the agent had been given when it made the call.
+    """
 
     tool: str
+    read: str
     word: str
     said: dict[str, Any]
     args: dict[str, Any]
@@ -61,6 +68,7 @@ class Harness:
     def call(self, tool: str, /, **args: Any) -> Called:
         """Make a call: ask the hook, run it if that may be, and tell how it went."""
         name = f"toolu_{len(self.calls) + 1}"
+        read = self.read
         wire = self.process("PreToolUse", tool_name=tool, tool_input=args, tool_use_id=name)
         word = claude_code(wire)
         assert word != "broken", wire
@@ -71,9 +79,15 @@ class Harness:
         result = self._run(tool, done) if word in {"runs", "allowed"} else None
         if result is not None:
             self.hook("PostToolUse", tool_name=tool, tool_input=done, tool_use_id=name, tool_response=result)
-        called = Called(tool=tool, word=word, said=said, args=done, result=result)
+        called = Called(tool=tool, read=read, word=word, said=said, args=done, result=result)
         self.calls.append(called)
         return called
+
+    @property
+    def read(self) -> str:
+        """Return the digest of the boundary that the agent was told last, as it stands in the text that it read."""
+        told = [found for text in self.context for found in _BOUNDARY.findall(text)]
+        return told[-1] if told else ""
 
     def hook(self, event: str, **fields: Any) -> dict[str, Any]:
         """Run a hook that must not fail and return what it said."""

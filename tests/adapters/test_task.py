@@ -77,11 +77,14 @@ def approve(root: Path) -> str:
     return str(waiting["id"])
 
 
-def test_a_task_of_30_calls(root: Path) -> None:
+@pytest.mark.parametrize(("entry", "asks"), [("cli", "asks"), ("sdk-cli", "blocked")])
+def test_a_task_of_30_calls(root: Path, entry: str, asks: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A denial is answered with a better call, a question approved elsewhere and resumed, a call downgraded.
 
-    At every call the boundary that judged is the one that the agent had read.
+    At every call the boundary that judged is the one that the agent had read. Without a person at the keyboard a question
+    is a denial that names the request, and all else is the same.
     """
+    monkeypatch.setenv("CLAUDE_CODE_ENTRYPOINT", entry)
     agent = Harness(root)
     src, docs = str(root / "src" / "main.py"), str(root / "docs" / "index.md")
     agent.begin()
@@ -114,7 +117,7 @@ def test_a_task_of_30_calls(root: Path) -> None:
     assert "blocked" == force.word
     assert "Never rewrite what others have." in force.reason
     asked = agent.call("Bash", command="git push -q origin main")
-    assert "asks" == asked.word
+    assert asks == asked.word
     assert "runs" == agent.call("Bash", command="git log --oneline -1").word  # it goes on meanwhile
     request = approve(root)
     assert request in asked.reason
@@ -125,7 +128,7 @@ def test_a_task_of_30_calls(root: Path) -> None:
     assert "grant g_" in pushed.reason
     assert git(root, "rev-parse", "main") == git(root, "rev-parse", "origin/main")
     # It was opened for this once.
-    assert "asks" == agent.call("Bash", command="git push -q origin main").word
+    assert asks == agent.call("Bash", command="git push -q origin main").word
 
     # Refused again and again, it is told to stop.
     tries = [agent.call("Bash", command=f"git push {spelling} origin main") for spelling in ("--force", "'--force'")]
@@ -138,7 +141,17 @@ def test_a_task_of_30_calls(root: Path) -> None:
 
     judged = recorded(root, "judgement")
     assert 30 == len(judged)
-    assert [] == [one["call"] for one in judged if one["judgement"]["boundary"] != one["judgement"].get("briefed")]
+    # What the agent had in front of it, what the ledger says that it was told, and what judged are one boundary.
+    read = [call.read for call in agent.calls]
+    assert read == [one["judgement"]["boundary"] for one in judged]
+    assert read == [one["judgement"]["briefed"] for one in judged]
+    assert 2 == len({*read})  # without the grant, and with it
+    subject = f"tree:{root.resolve()}"
+    (brief,) = [
+        json.loads(line) for line in indult("brief", "--subject", subject, "--json", cwd=root).stdout.splitlines()
+    ]
+    assert read[-1] == brief["digest"]
+    assert agent.context[0].startswith(brief["text"])
     assert {"toolu_" + str(at + 1) for at, one in enumerate(agent.calls) if one.result is not None} == {
         one["call"] for one in recorded(root, "outcome")
     }

@@ -265,9 +265,10 @@ class TestProcess:
         assert (2, b"") == (ran.returncode, ran.stdout)
         assert b"in use" in ran.stderr
 
-    def test_standard_input_that_never_ends(self, root: Path) -> None:
+    @pytest.mark.parametrize("harness", ["claude-code", "codex", "copilot"])
+    def test_standard_input_that_never_ends(self, root: Path, harness: str) -> None:
         """A hook that waits too long for anything gives up by itself, before the harness would run the tool."""
-        code = "from indult.cli import hook, main; hook.DEADLINE = 0.2; main(['hook', 'claude-code'])"
+        code = f"from indult.cli import hook, main; hook.DEADLINE = 0.2; main(['hook', '{harness}'])"
         with subprocess.Popen(
             [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
         ) as process:
@@ -275,8 +276,11 @@ class TestProcess:
             assert process.stderr is not None
             out, err = process.stdout.read(), process.stderr.read()
 
-        assert (2, b"") == (process.returncode, out)
         assert b"no answer within 0.2 seconds" in err
+        if harness == "copilot":
+            assert (0, "deny") == (process.returncode, json.loads(out)["permissionDecision"])
+        else:
+            assert (2, b"") == (process.returncode, out)
 
     def test_it_is_quick_to_import(self, root: Path) -> None:
         """Nothing that takes long to import stands between a harness and its answer."""

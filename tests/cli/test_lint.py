@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import json
+import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+import yaml
 
+from indult.places import POLICY as POLICY_FILE
 from indult.places import repository_ledger
+from indult.setup.instructions import FILES
 
 if TYPE_CHECKING:
     from tests.conftest import Run
 
+DOCS = Path(__file__).parents[2] / "docs"
 POLICY = """\
 schema: 1
 rules:
@@ -115,6 +122,32 @@ def test_files_that_cannot_be_read(args: tuple[str, ...], text: str, indult: Run
 
     assert 1 == ran.exit_code
     assert text in ran.stderr
+
+
+def test_recipe_for_commits(indult: Run, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The hook that the page on `indult init` shows runs for each file that counts, and stops a commit of a stale block."""
+    page = (DOCS / "howto" / "init.md").read_text(encoding="utf-8")
+    (config,) = [found for found in re.findall(r"```yaml\n(.*?)```", page, re.DOTALL) if found.startswith("repos:")]
+    (hook,) = yaml.safe_load(config)["repos"][0]["hooks"]
+    assert [True] * 5 == [re.search(hook["files"], name) is not None for name in (POLICY_FILE, *FILES)]
+    assert ("system", False) == (hook["language"], hook["pass_filenames"])
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:/usr/bin:/bin")
+    for name in ("GIT_AUTHOR", "GIT_COMMITTER"):
+        monkeypatch.setenv(f"{name}_NAME", "agent")
+        monkeypatch.setenv(f"{name}_EMAIL", "agent@example.org")
+    subprocess.run(["git", "init", "-q", str(root)], check=True)
+    run = root / ".git" / "hooks" / "pre-commit"
+    run.parent.mkdir(exist_ok=True)
+    run.write_text(f"#!/bin/sh\nexec {hook['entry']}\n")
+    run.chmod(0o755)
+    commit = ["git", "commit", "-q", "--allow-empty", "-m", "x"]
+
+    assert 0 == subprocess.run(commit, check=False).returncode
+    (root / "indult.yaml").write_text(POLICY.replace("generated.", "made."))
+    refused = subprocess.run(commit, check=False, capture_output=True, text=True)
+
+    assert 1 == refused.returncode
+    assert "AGENTS.md:5: the block is not what the gate answers now" in refused.stdout + refused.stderr
 
 
 def test_no_policy(indult: Run, root: Path) -> None:

@@ -149,8 +149,37 @@ def test_prose_beside_the_marks() -> None:
     assert all("docs/gen" in one.text for one in findings)
 
 
-def test_marks_that_are_no_block() -> None:
-    """Damaged marks are a finding and no crash."""
-    assert ["`AGENTS.md` has marks of indult that are no block"] == [
-        one.text for one in lint({"AGENTS.md": "<!-- indult:end -->", "CLAUDE.md": block_of(PLAIN)}, JUDGE)
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("<!-- indult:end -->", 1),
+        ("a\n<!-- indult:begin -->\n", 2),
+        ("a\n\n<!-- indult:end -->\n" + block_of(PLAIN), 3),
+        (f"a\n{block_of(PLAIN)}\n\n{block_of(PLAIN)}\n", 4 + block_of(PLAIN).count("\n")),
+    ],
+)
+def test_marks_that_are_no_block(text: str, line: int) -> None:
+    """Damaged marks, or a second block, are a finding at their line and no crash."""
+    assert [(line, "`AGENTS.md` has marks of indult that are no block")] == [
+        (one.line, one.text) for one in lint({"AGENTS.md": text, "CLAUDE.md": block_of(PLAIN)}, JUDGE)
+    ]
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+def test_both_ways_and_code(newline: str) -> None:
+    """What permits and what forbids in one file are both found at their lines; code and what stands in it are not read."""
+    lines = [
+        "# Rules", "", "```console", "Never edit `src/a.py`.", "```", "", "You may edit `docs/gen/x.md`, but never edit",
+        "`src/a.py`.", "", "~~~", "```", "You may edit `docs/gen/x.md`.", "~~~", "", "- Never run `make all`.",
+        "- Run `git push`.", "",
+    ]  # fmt: skip
+
+    assert [
+        (7, "permits changing `docs/gen/x.md`, which the gate denies (gen)"),
+        (8, "forbids changing `src/a.py`, which the gate allows (rest)"),
+        (15, "forbids running `make all`, which the gate allows (rest)"),
+        (16, "permits running `git push`, which the gate denies (push)"),
+    ] == [
+        (one.line, one.text)
+        for one in lint({"AGENTS.md": newline.join(lines) + block_of(PLAIN).replace("\n", newline)}, JUDGE)
     ]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from indult.adapters.claude_code import line
+from indult.adapters.claude_code import FAILED, line
 from indult.adapters.hooks import Answer, Event, Kind, Say, Wire
 from indult.canonical import parse_json
 from indult.errors import InputError
@@ -43,7 +43,7 @@ def read(raw: bytes) -> Event:
         tool=_text(data, "toolName") if "toolName" in data else "",
         args=_args(given) if "toolName" in data else {},
         call_id=_text(data, "toolCallId", "") or None,
-        result=data.get("toolResult", data.get("error")),
+        result=next((data[name] for name in _RESULT if data.get(name) is not None), None),
         failed=_failed(data),
         form=_CLI if isinstance(given, str) or "sessionId" in data else _SDK,
     )
@@ -64,7 +64,8 @@ def write(event: Event, answer: Answer) -> Wire:
 def failure(text: str, event: Event | None = None) -> Wire:
     """Return what denies the call; of an event that nothing waits for, a text on standard error tells."""
     if event is None or event.kind.judges:
-        return Wire(line({"permissionDecision": "deny", "permissionDecisionReason": f"indult: {text}"}), text)
+        reason = f"indult: {text}" if text.strip() else FAILED
+        return Wire(line({"permissionDecision": "deny", "permissionDecisionReason": reason}), text)
     return Wire("null\n" if event.form == _SDK else "", text)
 
 
@@ -82,7 +83,8 @@ def _noticed(answer: Answer) -> str:
 def _kind(data: dict[str, Any]) -> Kind:
     """Return what happened; whatever names a tool and could be a call that is about to run is taken as one."""
     if "toolName" in data:
-        return Kind.POST if any(name in data for name in _RESULT) else Kind.PRE
+        # A result that is `null` is none: taken for the end of a call, the call would run without a judgement.
+        return Kind.POST if any(data.get(name) is not None for name in _RESULT) else Kind.PRE
     for names, kind in ((("prompt",), Kind.PROMPT), (_BEGINS, Kind.SESSION), (_STOPS, Kind.STOP)):
         if any(name in data for name in names):
             return kind
@@ -91,7 +93,9 @@ def _kind(data: dict[str, Any]) -> Kind:
 
 def _failed(data: dict[str, Any]) -> bool:
     result = data.get("toolResult")
-    return "error" in data or (isinstance(result, dict) and result.get("resultType") in {"failure", "error", "denied"})
+    return data.get("error") is not None or (
+        isinstance(result, dict) and result.get("resultType") in {"failure", "error", "denied"}
+    )
 
 
 def _args(given: object) -> dict[str, Any]:

@@ -18,7 +18,18 @@ from indult.boundary import Boundary
 from indult.errors import ConfigurationError, UsageError
 from indult.setup.writing import replace_file
 
-__all__ = ["FILES", "Block", "block_of", "found_block", "present", "put_block", "target_of", "text_of", "with_block"]
+__all__ = [
+    "FILES",
+    "Block",
+    "block_of",
+    "found_block",
+    "mark_line",
+    "present",
+    "put_block",
+    "target_of",
+    "text_of",
+    "with_block",
+]
 
 FILES: Final = ("AGENTS.md", "CLAUDE.md", "GEMINI.md", ".github/copilot-instructions.md")
 """Where agents look for instructions in a repository."""
@@ -26,6 +37,7 @@ FILES: Final = ("AGENTS.md", "CLAUDE.md", "GEMINI.md", ".github/copilot-instruct
 _MARK: Final = "indult:"
 _BEGIN: Final = re.compile(r"<!-- indult:begin (sha256:[0-9a-f]{64})(?: subject=(\S+))? -->")
 _END: Final = "<!-- indult:end -->"
+_ANY_MARK: Final = re.compile(r"<!-- indult:(?:begin|end -->)")
 
 _HEAD: Final = """\
 ## What the gate answers
@@ -107,6 +119,14 @@ def found_block(text: str, *, source: str) -> Block | None:
         subject=begins[0][2],
         text=text[start:end].replace("\r\n", "\n"),
     )
+
+
+def mark_line(text: str) -> int:
+    """Return the line of the first mark in a text that does not belong to a first whole block."""
+    marks = [(found.start(), found[0].startswith(_END)) for found in _ANY_MARK.finditer(text)]
+    whole = [end for _, end in marks[:2]] == [False, True]
+    place = marks[2][0] if whole and len(marks) > 2 else marks[0][0]
+    return text.count("\n", 0, place) + 1
 
 
 def with_block(text: str, block: str, *, source: str) -> str:

@@ -11,7 +11,7 @@ from indult.boundary import Boundary
 from indult.decompose import Decompose, Part
 from indult.errors import IndultError
 from indult.judgements import Judgement, Verdict
-from indult.setup.instructions import block_of, found_block
+from indult.setup.instructions import block_of, found_block, mark_line
 from indult.setup.reading import Claim, Does, claims
 
 __all__ = ["Finding", "Judge", "lint"]
@@ -90,7 +90,7 @@ def lint(files: Mapping[str, str], judge: Judge) -> Iterator[Finding]:
         try:
             block = found_block(text, source=name)
         except IndultError as exc:
-            yield Finding(file=name, line=1, text=exc.message, hint=exc.hint or "")
+            yield Finding(file=name, line=mark_line(text), text=exc.message, hint=exc.hint or "")
             continue
         if block is not None:
             blocks += 1
