@@ -21,6 +21,8 @@ import yaml
 import indult
 from indult.cli.frame import root
 from indult.policy import keys
+from indult.policy.autofix import SIGNAL
+from indult.policy.autofix_keys import AUTOFIX_KEYS, BUDGET_KEYS, TRIAGE_KEYS
 from indult.testing.__main__ import kinds
 
 if TYPE_CHECKING:
@@ -336,9 +338,10 @@ def test_policy_keys_are_documented() -> None:
     assert unavailable == set(re.findall(r"`(\w+)`", refused.partition("\n\n")[2].partition(".\n")[0]))
     assert [] == [
         key
-        for key in {*keys.POLICY_KEYS, *keys.RULE_KEYS} - unavailable
+        for key in {*keys.POLICY_KEYS, *keys.RULE_KEYS, "autofix", *AUTOFIX_KEYS, *TRIAGE_KEYS} - unavailable
         if f"| `{key}`" not in works and f", `{key}`" not in works
     ]
+    assert [] == [name for name in (*BUDGET_KEYS, *(f"signal.{fact}" for fact in SIGNAL)) if f"`{name}`" not in works]
 
 
 def test_kinds_of_cases_are_documented() -> None:

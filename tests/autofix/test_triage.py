@@ -365,11 +365,22 @@ class TestAnswers:
 
         assert [(FIX, f"{OPENED}; bob asks: Is it fast?")] == at.look()
 
+    def test_approved_after_a_no(self) -> None:
+        """Only those are named whose approval stands."""
+        at = yard()
+        request = at.hand(LIBDB)
+        for choice, by in ((Choice.APPROVE, "ann"), (Choice.REJECT, "bob"), (Choice.APPROVE, "bob")):
+            at.decide(request, choice, by=by)
+
+        assert [(FIX, "bob approved libdb@1.8.2")] == at.look()
+
     @pytest.mark.parametrize("end", ["expired", "revoked", "used"])
     def test_over(self, end: str) -> None:
         """What has expired, was taken back or is used up is no answer."""
         at = yard()
-        found = at.decide(at.hand(LIBDB), expires_at=at.clock.later(hours=1))
+        request = at.hand(LIBDB)
+        at.decide(request, expires_at=at.clock.later(hours=1))
+        found = at.decide(request, Choice.DISCUSS, note="And hurry.")
         assert found.grant is not None
         if end == "expired":
             at.clock.move(hours=1)
@@ -388,9 +399,11 @@ class TestAnswers:
         """The answer to an older hand-back is none to the newest."""
         at = yard()
         at.decide(at.hand(LIBDB))
-        at.hand({**LIBDB, "version": "1.9.0"})
-
+        newest = at.hand({**LIBDB, "version": "1.9.0"})
         assert [] == at.look()
+
+        at.decide(newest)
+        assert [(FIX, "ann approved libdb@1.9.0")] == at.look()
 
     def test_a_call_that_was_asked_about_is_no_hand_back(self) -> None:
         """An approval of a call opens this call, and leaves the signal where it is; the hand-back before it counts."""
@@ -525,6 +538,80 @@ class TestOnce:
         found = [answered(at.now(), second, heard=heard) for heard in (0, first.seen, second.seen)]
 
         assert ["ann asks: Two.", "ann asks: Two.", None] == [one and one.reason for one in found]
+
+
+class Told:
+    """A naive account of one signal: what was answered to its newest hand-back since it was last taken up."""
+
+    def __init__(self) -> None:
+        self.state = NEW
+        self.fresh: list[tuple[Choice, str, str]] = []
+        self.approving: set[str] = set()
+
+    def hand(self) -> None:
+        """A new hand-back: what was said of the one before is over."""
+        self.state, self.fresh, self.approving = HUMAN, [], set()
+
+    def decide(self, choice: Choice, by: str, note: str) -> None:
+        """Somebody answers it."""
+        self.fresh.append((choice, by, note))
+        if choice is Choice.APPROVE:
+            self.approving.add(by)
+        elif choice is Choice.REJECT:
+            self.approving.clear()
+
+    def put(self, state: SignalState) -> None:
+        """The signal is put into a state; once it is taken up, what was said so far is heard."""
+        self.state = state
+        if state is FIX:
+            self.fresh = []
+
+    def look(self) -> list[SignalState]:
+        """Return what triage decides."""
+        if self.state is not HUMAN or not self.fresh:
+            return []
+        choice, _, note = self.fresh[-1]
+        approved = any(one is Choice.APPROVE and by in self.approving for one, by, _ in self.fresh)
+        if choice is Choice.REJECT:
+            self.put(IGNORED)
+        elif approved or (choice is Choice.DISCUSS and note):
+            self.put(FIX)
+        else:
+            return []
+        return [self.state]
+
+
+STEPS = st.one_of(
+    st.just(("hand",)),
+    st.just(("look",)),
+    st.tuples(st.just("put"), st.sampled_from([FIX, HUMAN, SignalState.FIXING])),
+    st.tuples(
+        st.just("decide"), st.sampled_from(list(Choice)), st.sampled_from(["ann", "bob"]), st.sampled_from(["", "Why?"])
+    ),
+)
+
+
+@given(st.lists(STEPS, max_size=25))
+def test_any_course_is_as_the_naive_account_has_it(steps: list[tuple[Any, ...]]) -> None:
+    """Whatever is handed back, answered and taken up in whatever order, every answer counts once and none is lost."""
+    at, told = yard(), Told()
+    at.put(HUMAN)
+    told.put(HUMAN)
+    request: Standing | None = None
+    for number, (step, *values) in enumerate(steps):
+        match step:
+            case "hand":
+                request = at.hand(title=f"hand-back {number}")
+                told.hand()
+            case "put":
+                at.put(*values)
+                told.put(*values)
+            case "decide" if request is not None:
+                choice, by, note = values
+                at.decide(request, choice, by=by, note=note)
+                told.decide(choice, by, note)
+            case "look":
+                assert told.look() == [state for state, _ in at.look()]
 
 
 class TestRecorded:

@@ -239,16 +239,7 @@ def _decision(
 
 def _moved(ledger: Ledger, signal: Signal, decision: Decision, expect: Mapping[str, int]) -> Signal:
     more = {name: value for name, value in decision.to_dict().items() if name not in {"state", "reason"}}
-    return move(
-        ledger,
-        signal,
-        decision.state,
-        reason=decision.reason,
-        kind=_KIND,
-        expect_state=signal.state,
-        more=more,
-        expect=expect,
-    )
+    return move(ledger, signal, decision.state, reason=decision.reason, kind=_KIND, more=more, expect=expect)
 
 
 def _handed_back(ledger: Ledger, requests: Requests, signal: Signal) -> _HandBack | None:
