@@ -32,7 +32,7 @@ _STREAM: Final = "autofix:friction"
 _SCOPE: Final = "autofix"
 _KEY: Final = "friction"
 _KINDS: Final = ("judgement", "run_stopped", *STEPS)
-_NOT_OURS: Final = "signal:"
+_NOT_OURS: Final = ("signal:", "autofix:")
 _FAR: Final = 10_000
 _ATTEMPTS: Final = 1000
 

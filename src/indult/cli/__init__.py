@@ -36,6 +36,7 @@ VERBS: Final[dict[str, tuple[str, str]]] = {
     "approver": ("indult.cli.approver", "Say whose signed decisions count under a policy."),
     "trust": ("indult.cli.trust", "Trust a policy file as it is now, after seeing what changed."),
     "ship": ("indult.cli.ship", "Land a branch if the gate allows every change in it."),
+    "autofix": ("indult.cli.autofix", "Repair what is noticed: fix, land or hand back, until it stops."),
     "run": ("indult.cli.run", "List, show and resume the runs in a ledger."),
     "log": ("indult.cli.log", "Read the ledger, check it, anchor it, and forget what must not be kept."),
 }

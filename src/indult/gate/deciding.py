@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from indult.approvals import Choice, HumanDecision, RequestState, Standing, Verify, Via, entitled
 from indult.errors import (
     ApprovalError,
@@ -21,7 +24,7 @@ from indult.ledger import mask
 from indult.policy import Policy
 from indult.scopes import Scope
 
-__all__ = ["check_decision", "check_origin", "gone"]
+__all__ = ["check_apart", "check_decision", "check_origin", "gone"]
 
 
 def check_decision(decision: HumanDecision, found: Standing, policy: Policy, *, now: str, verify: Verify) -> None:
@@ -109,6 +112,20 @@ def _check_channel(decision: HumanDecision, scope: Scope, policy: Policy) -> Non
         raise BadSignature(
             "a rule of this request takes signed approvals only", hint="declare `approvers`, and sign with their key"
         )
+
+
+def check_apart(decision: HumanDecision, at_work: Mapping[str, Any] | None) -> None:
+    """Refuse an approval without a signature while somebody works on what it would open: it could be their own.
+
+    Raises:
+        UnentitledApprover: `at_work` tells of somebody.
+    """
+    if at_work is None or decision.choice is not Choice.APPROVE or decision.signature is not None:
+        return
+    raise UnentitledApprover(
+        f"`{at_work.get('who', 'somebody')}` is at work on this, and an approval without a signature could be its own",
+        hint="approve when it has ended (`indult autofix status`), or declare approvers, who sign",
+    )
 
 
 def gone(name: str, found: Standing) -> ApprovalError:

@@ -26,10 +26,10 @@ from indult.errors import (
     UnknownRequest,
 )
 from indult.gate import index
-from indult.gate.deciding import check_decision, check_origin, gone
+from indult.gate.deciding import check_apart, check_decision, check_origin, gone
 from indult.gate.marks import Mark, mark_of
 from indult.gate.records import Folded, Live, Records, timed_out
-from indult.gate.subjects import check_subject
+from indult.gate.subjects import AT_WORK, check_subject
 from indult.gate.times import check_time
 from indult.ids import new_id
 from indult.ledger import Draft, Event, Ledger, mask, mask_text, utc_now
@@ -240,7 +240,7 @@ class Requests:
             ExpiredRequest: The time to decide, or to use what would be opened, is over.
             ReplayedDecision: It was made before, or what it opened is used already.
             SelfMadeDecision: Whoever asked cannot answer.
-            UnentitledApprover: The policy does not name the decider.
+            UnentitledApprover: The policy does not name the decider, or whoever works on what it is about could be it.
             BadSignature: The signature is missing, or is not the decider's.
             OvertakenDecision: Somebody decided since the decider looked.
             ForgedRecord: The records of the request, or the whole ledger, are not what they were.
@@ -258,6 +258,7 @@ class Requests:
                     hint="a new answer needs a new id",
                 )
             check_decision(decision, folded.standing, self.policy, now=now, verify=self._records.verify)
+            check_apart(decision, self.ledger.latest(AT_WORK, folded.standing.request.scope.subject))
             return self._write(folded, "decided", {"decision": decision.to_dict()}, now, index.of_grant(decision))
 
         return self._again(attempt)

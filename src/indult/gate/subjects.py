@@ -14,7 +14,10 @@ from indult.errors import ForgedRecord, InputError
 if TYPE_CHECKING:
     from indult.ledger import Ledger
 
-__all__ = ["WORKTREES", "appointed", "appointment", "check_subject", "tree_name"]
+__all__ = ["AT_WORK", "WORKTREES", "appointed", "appointment", "check_subject", "tree_name"]
+
+AT_WORK: Final = "at_work"
+"""The view of the subjects that somebody works on who could be the one that decides: subject to `{who}`."""
 
 WORKTREES: Final = "worktrees"
 """The view of the work trees that belong to something else than to whoever works in them."""

@@ -148,6 +148,12 @@ class Repository:
         done = self._git.run("for-each-ref", "--format=%(refname)", more=self._refs)
         return meant(branch, done.stdout.decode(errors="backslashreplace").splitlines())
 
+    def checked_out(self) -> str | None:
+        """Return the branch that the main work tree shows, none if it shows a commit of no branch."""
+        done = self._git.inside(f"--git-dir={self.common}", "symbolic-ref", "--quiet", "HEAD", more={})
+        name = done.stdout.decode(errors="backslashreplace").strip()
+        return name.removeprefix("refs/heads/") if name.startswith("refs/heads/") else None
+
     def base(self, one: str, other: str) -> str | None:
         """Return a best common ancestor of two commits, none if their histories have nothing in common.
 
@@ -307,6 +313,14 @@ class Repository:
         if any(self.tip(branch) != oid for branch, oid in expected.items()):
             return False
         raise failed(done, f"move the branch `{target}`")
+
+    def drop(self, branch: str, oid: str) -> bool:
+        """Delete a branch that is at a commit; false, and it stays, if it is elsewhere or checked out."""
+        if self.worktrees(branch):
+            return False
+        words = (*self._writing(), "update-ref", "--no-deref", "-z", "--stdin")
+        step = f"delete {_ref(branch)}\0{_full(oid)}\0"
+        return self._git.run(*words, more=self._refs, stdin=step.encode()).returncode == 0
 
     def export(self, tree: str, folder: str) -> None:
         """Write every file of a tree, or of a commit's tree, into an empty folder, as its bytes are.

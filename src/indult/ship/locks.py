@@ -13,17 +13,22 @@ from typing import Final
 
 from indult.errors import ShipError
 
-__all__ = ["SECONDS", "held"]
+__all__ = ["LANDING", "SECONDS", "held"]
 
 SECONDS: Final = 60.0
 """How long to wait for another process."""
+
+LANDING: Final = "another branch is landing there; ship again when it is done"
+"""What whoever holds the lock of a repository is doing."""
 
 _PAUSE: Final = 0.05
 
 
 @contextmanager
-def held(path: str) -> Iterator[None]:
+def held(path: str, *, seconds: float = SECONDS, busy: str = LANDING) -> Iterator[None]:
     """Hold the lock on a file, which then says which process has it; the kernel lets go if the process ends.
+
+    It is waited for so many `seconds`; `busy` says what the one that has it is doing.
 
     Raises:
         ShipError: The file cannot be one, or another process does not let go of it.
@@ -36,7 +41,7 @@ def held(path: str) -> Iterator[None]:
     try:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
             raise ShipError(f"the repository cannot be locked: `{path}` is no ordinary file", hint="remove it")
-        _wait(handle, path)
+        _wait(handle, path, seconds, busy)
         os.ftruncate(handle, 0)
         os.pwrite(handle, b"%d\n" % os.getpid(), 0)
         yield
@@ -44,22 +49,22 @@ def held(path: str) -> Iterator[None]:
         os.close(handle)
 
 
-def _wait(handle: int, path: str) -> None:
+def _wait(handle: int, path: str, seconds: float, busy: str) -> None:
     """Take the lock as soon as nobody else has it."""
-    end = time.monotonic() + SECONDS
+    end = time.monotonic() + seconds
     while True:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             if time.monotonic() >= end:
-                raise _busy(handle, path) from None
+                raise _busy(handle, path, seconds, busy) from None
             time.sleep(_PAUSE)
         else:
             return
 
 
-def _busy(handle: int, path: str) -> ShipError:
+def _busy(handle: int, path: str, seconds: float, busy: str) -> ShipError:
     found = re.fullmatch(rb"(\d{1,10})\n", os.pread(handle, 16, 0))
     who = f"process {found[1].decode()}" if found else "another process"
-    hint = f"another branch is landing there; ship again when it is done, or end what holds `{path}`"
-    return ShipError(f"the repository is locked by {who} for more than {SECONDS:g} s", hint=hint)
+    waited = f" for more than {seconds:g} s" if seconds else ""
+    return ShipError(f"the repository is locked by {who}{waited}", hint=f"{busy}, or end what holds `{path}`")

@@ -164,7 +164,14 @@ class Ship:
         Raises:
             IndultError: Git, the ledger or the policy is not what it must be; the class says which.
         """
-        judged = self.judge()
+        return self.finish(self.judge())
+
+    def finish(self, judged: Judged) -> Landed | Refused:
+        """Carry on from a judgement: refuse the branch, or run the project's checks, judge again, and land it.
+
+        Raises:
+            IndultError: As for `run`.
+        """
         if judged.empty:
             return Landed(commit=judged.onto, empty=True)
         if not judged.allowed:
@@ -215,7 +222,7 @@ class Ship:
         Raises:
             PolicyError: There is none, or it is not a policy.
         """
-        found = self._own_policy(commit)
+        found = self.own_policy(commit)
         return effective_policy(self._policy_place(), self.ledger, found=found)
 
     def ready(self, judged: Judged) -> None:
@@ -240,11 +247,20 @@ class Ship:
                     f"the commit {commit} of `{self.branch}` says that it used a grant, and no ship made it",
                     hint=f"leave the trailer `{GRANT}` out of its message",
                 )
-        own = self._own_policy(judged.onto)
-        record = trusted(self._policy_place(), self.ledger) if own.checks else None
-        if own.checks and (record is None or record.digest != own.digest):
+        own = self.own_policy(judged.onto)
+        if own.checks:
+            self.check_trust(own, "checks")
+
+    def check_trust(self, own: Policy, what: str) -> None:
+        """See that a person trusts a policy of the target as it is, since `what` it names would run as a program.
+
+        Raises:
+            ShipError: Nobody does.
+        """
+        record = trusted(self._policy_place(), self.ledger)
+        if record is None or record.digest != own.digest:
             raise ShipError(
-                f"`{self.policy_file}` of `{self.into}` names checks, and nobody trusts it as it is",
+                f"`{self.policy_file}` of `{self.into}` names {what}, and nobody trusts it as it is",
                 hint="look at it and run `indult trust` in the work tree of the target",
             )
 
@@ -254,7 +270,7 @@ class Ship:
         Raises:
             ShipError: One of them cannot be started.
         """
-        checks = self._own_policy(judged.onto).checks
+        checks = self.own_policy(judged.onto).checks
         return run_checks(checks, self.repository, judged.tree) if checks else None
 
     def land(self, judged: Judged) -> Landed | Refused:
@@ -461,7 +477,13 @@ class Ship:
         with self.repository.lock():
             recover(self.repository, self.into, requests=self.requests(self.ledger, policy), ledger=self.ledger)
 
-    def _own_policy(self, commit: str) -> Policy:
+    def own_policy(self, commit: str) -> Policy:
+        """Return the policy that lies in a commit of the target, and nothing that is merged into it.
+
+        Raises:
+            PolicyError: There is none, or it is not a policy.
+            ShipError: It is another file than the target's law, and nobody trusts it.
+        """
         text = self.repository.file(commit, self.policy_file)
         if text is None:
             place = self._policy_place()

@@ -1,0 +1,349 @@
+"""One signal's way: brief, fixer, gate, and round again with what the gate said, until it stops and says why.
+
+It is the loop for a maker that works on files: the fixer reads a brief and changes a work tree of its own, its branch is
+the proposal, the ship gate judges it and the project's checks grade it, and what they said is the critique of the next
+turn. Whoever hands back, or gets no further, ends it, and a person is asked about exactly what stands in the way.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from indult.approvals import RequestState
+from indult.autofix.records import CRITIQUES, KEPT, Fix, run_stream
+from indult.autofix.signals import SignalState, move
+from indult.autofix.task import task_text
+from indult.autofix.triage import NOTE_UNNAMED
+from indult.autofix.turn import FIXER, Turn, Work, ship_it
+from indult.autofix.workspace import Workspace
+from indult.boundary import Brief
+from indult.critiques import Critique
+from indult.errors import ApprovalError, ScopeError
+from indult.gate import Gate, Requests
+from indult.ids import new_id
+from indult.judgements import Verdict
+from indult.ledger import Body, Draft
+from indult.loop.stop import StopKind, StopReason
+from indult.ship.git import Repository
+from indult.ship.report import Report, hand_back, signal_subject
+from indult.ship.ship import Landed, Ship
+
+if TYPE_CHECKING:
+    from indult.approvals import Standing
+    from indult.autofix.setting import Setting
+    from indult.autofix.signals import Signal
+
+__all__ = ["Came", "Circle"]
+
+ASKER: Final = "autofix"
+"""Who hands back what a fixer got stuck with."""
+
+_LINE: Final = 150
+"""How many characters of a summary stand on a card."""
+
+_FOR_A_PERSON: Final = frozenset({StopKind.STALLED, StopKind.BUDGET_TURNS, StopKind.FAILED})
+"""Stops that more of the same would not get past."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Came:
+    """How a signal's circle ended: why, in which state, after how many turns, what landed, and which request waits."""
+
+    signal: str
+    stop: StopReason
+    state: SignalState
+    turns: int
+    landed: Landed | None = None
+    request: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        shown: dict[str, Any] = {"signal": self.signal, "state": str(self.state), "turns": self.turns}
+        shown["stop"] = self.stop.to_dict()
+        if self.landed is not None:
+            shown["landed"] = self.landed.to_dict()
+        if self.request is not None:
+            shown["request"] = self.request
+        return shown
+
+
+@dataclass(slots=True, kw_only=True)
+class Circle:
+    """One signal's circle in a run."""
+
+    setting: Setting
+    signal: Signal
+    turns: int = 0
+    idle: int = 0
+    walls: set[str] = field(default_factory=set)
+    keep: bool = False
+    """Whether the branch stays for a person who was asked about it, or who has to make room for it."""
+
+    def go(self) -> Came:
+        """Go round until there is a reason to stop; nothing stays behind but the branch that a person was asked about.
+
+        Raises:
+            LedgerError: The ledger failed, or somebody else wrote in it.
+            PolicyError: The target has no policy any more, or none that can be read.
+        """
+        with Repository.open(self.setting.root) as repository:
+            held = self._approved(repository)
+            if held is not None:
+                turn = ship_it(self._ship(repository, held))
+                if turn.landed is not None:
+                    self._drop(repository, held)
+                    return self._end(turn, SignalState.LANDED, _landed(turn), held=held)
+            start = repository.head(held or self.setting.into)
+            fix = self._fix()
+            self._open(fix)
+            workspace = Workspace.make(
+                repository, root=self.setting.root, fix=fix.fix, branch=fix.branch, start=start, place=fix.place
+            )
+            try:
+                workspace.install_hooks(self.setting.harnesses)
+                ship = self._ship(repository, fix.branch)
+                work = Work(setting=self.setting, signal=self.signal, workspace=workspace, ship=ship, head=start)
+                return self._round(work, fix)
+            finally:
+                workspace.remove(keep_branch=self.keep)
+
+    def _open(self, fix: Fix) -> None:
+        """Write that a fix begins, before anything of it is made: whoever comes next knows what to clear away."""
+        views = fix.opened(self.setting.policy_place)
+        draft = self._draft("fix_opened", fix, {"branch": fix.branch}, counts=self.setting.took(fixes=1), views=views)
+        self.signal = move(
+            self.setting.ledger, self.signal.id, SignalState.FIXING, reason="a fix is under way", drafts=(draft,)
+        )
+
+    def _round(self, work: Work, fix: Fix) -> Came:
+        """Take turns until there is a reason to stop."""
+        turn = Turn(what="begun", said="")
+        while True:
+            stop = turn.stop or self.setting.spent() or self._stuck()
+            if stop is not None:
+                return self._stopped(work, fix, turn, stop)
+            turn = self._turn(work, fix)
+            if turn.landed is not None:
+                return self._end(turn, SignalState.LANDED, _landed(turn), fix)
+
+    def _turn(self, work: Work, fix: Fix) -> Turn:
+        """Take one turn: two records, and between them a fixer at work and a ship."""
+        self.turns += 1
+        gate, brief = self._brief(work.ship)
+
+        def started() -> None:
+            text = Body(brief.text)
+            self.setting.says("turn", self.signal, f"turn {self.turns} of {self.setting.law.turns}", brief=brief.digest)
+            more = {"turn": self.turns, "briefed": brief.digest, "brief": {"body": text.digest}}
+            views = fix.busy(FIXER)
+            counts = self.setting.took(engine_calls=1)
+            self._record("turn_started", fix, more, counts=counts, views=views, bodies=(text,))
+
+        turn = work.turn(brief, gate, started)
+        self._count(turn)
+        self._close(turn, fix)
+        return turn
+
+    def _brief(self, ship: Ship) -> tuple[Gate, Brief]:
+        """Return the gate of the signal, and what a fixer reads now: both of the same boundary."""
+        ledger = self.setting.ledger
+        policy = ship.policy(ship.repository.head(ship.into))
+        gate = Gate(policy, ledger, signal_subject(self.signal.id))
+        boundary = gate.boundary()
+        latest = ledger.latest(CRITIQUES, self.signal.id)
+        critique = None if latest is None else Critique.from_dict(latest)
+        last = gate.requests.last(gate.subject)
+        note = NOTE_UNNAMED if last is not None and _unnamed(last) else ""
+        evidence = ledger.body(self.signal.detail) if self.signal.detail else None
+        task = task_text(self.signal, evidence or "", note=note)
+        guidance = last.answer if last is not None and last.guidance else ""
+        return gate, boundary.brief(task, critique, actor=FIXER, guidance=guidance)
+
+    def _count(self, turn: Turn) -> None:
+        """Keep count of turns that got no further than one before."""
+        self.idle = self.idle + 1 if turn.wall in self.walls or turn.what in {"nothing", "unfinished"} else 0
+        self.walls.add(turn.wall)
+
+    def _stuck(self) -> StopReason | None:
+        law = self.setting.law
+        if self.idle >= law.patience:
+            return StopReason(kind=StopKind.STALLED, detail=f"{self.idle} turns got no further")
+        if self.turns >= law.turns:
+            return StopReason(kind=StopKind.BUDGET_TURNS, detail=f"turn budget hit ({law.turns} turns)")
+        return None
+
+    def _close(self, turn: Turn, fix: Fix) -> None:
+        """Write the second record of a turn, with all that came of it."""
+        usage = turn.ended.usage if turn.ended is not None else None
+        counts: dict[str, float] = {"turns": 1, **{f"rule:{rule}": 1 for rule in turn.rules}, f"turn:{turn.what}": 1}
+        if turn.judged is not None and turn.what != "nothing":
+            counts |= {"gate_evaluations": turn.judged.judgement.evaluations, "ships": 1}
+        if usage is not None:
+            counts |= {"tokens": usage.tokens or 0, "cost": usage.cost or 0}
+        critique = turn.critique()
+        more: dict[str, Any] = {"turn": self.turns, "came": turn.what, "critique": critique.to_dict()}
+        if turn.judged is not None:
+            more["boundary"] = turn.judged.judgement.boundary
+        if turn.ended is not None:
+            more["fixer"] = {"why": turn.ended.why, "code": turn.ended.code, "seconds": round(turn.ended.seconds, 3)}
+        output = Body(turn.ended.output if turn.ended is not None else "")
+        views = {**fix.rested(), CRITIQUES: {self.signal.id: critique.to_dict()}}
+        more["output"] = {"body": output.digest}
+        self._record("turn_ended", fix, more, counts=self.setting.took(**counts), views=views, bodies=(output,))
+        self.setting.says("came", self.signal, _first(turn.said) or turn.what, came=turn.what)
+
+    def _stopped(self, work: Work, fix: Fix, turn: Turn, stop: StopReason) -> Came:
+        """End a circle that did not land: hand back what a person has to decide, and leave the rest for another run."""
+        if turn.request is not None:
+            return self._end(turn, SignalState.NEEDS_HUMAN, stop, fix, request=turn.request)
+        if stop.kind in _FOR_A_PERSON:
+            turn = turn if turn.what == "blocked" else work.refused or turn
+            self.keep = turn.judged is not None or turn.what == "blocked"
+            return self._end(turn, SignalState.NEEDS_HUMAN, stop, fix, request=self._ask(work, fix, turn, stop))
+        # A run that has spent its budget on a signal leaves it alone for a while; one that was stopped takes it up again.
+        again = stop.kind is StopKind.CANCELLED or not self.turns
+        return self._end(turn, SignalState.FIX if again else SignalState.NEW, stop, fix)
+
+    def _ask(self, work: Work, fix: Fix, turn: Turn, stop: StopReason) -> str | None:
+        """Ask a person about what a fixer got stuck with: its commit where approving that would land it, else in words.
+
+        What a person has opened already stays open: no new question takes its place.
+        """
+        gate = self._brief(work.ship)[0]
+        if gate.boundary().grants:
+            return None
+        judged, verdict = turn.judged, turn.refused.verdict if turn.refused is not None else None
+        line = self.signal.summary[:_LINE]
+        if judged is not None and verdict is Verdict.ASK_USER:
+            try:
+                return work.ship.hold(judged, change=line).request.id
+            except (ApprovalError, ScopeError):
+                # More than a person can read, or a part that no approval opens: it is said in words.
+                pass
+        card = {
+            "title": line,
+            "question": "The fixer got no further. Go on, and how?",
+            "stop": str(stop),
+            "said": turn.said[:2000],
+            "branch": fix.branch if self.keep else "",
+        }
+        report = Report(signal=self.signal.id, by=ASKER, card={name: text for name, text in card.items() if text})
+        return hand_back(report, gate=gate).request.id
+
+    def _approved(self, repository: Repository) -> str | None:
+        """Return the branch of which a person was asked about exactly the commit that it is at, and approved it (R42)."""
+        policy = self._ship(repository, "HEAD").policy(repository.head(self.setting.into))
+        requests = Requests(self.setting.ledger, policy)
+        for grant in requests.live(signal_subject(self.signal.id)):
+            branch = requests.standing(grant.request).request.card.get("branch")
+            tip = repository.tip(str(branch)) if branch else None
+            if tip is not None and f"commit:{tip}" in grant.scope.targets:
+                return str(branch)
+        return None
+
+    def _drop(self, repository: Repository, branch: str) -> None:
+        """Delete the branch that stayed for a person, now that all of it has landed."""
+        repository.drop(branch, repository.head(branch))
+
+    def _ship(self, repository: Repository, branch: str) -> Ship:
+        setting = self.setting
+        ship = Ship(
+            repository=repository,
+            ledger=setting.ledger,
+            branch=branch,
+            into=setting.into,
+            subjects=(signal_subject(self.signal.id),),
+            by=FIXER,
+            policy_file=setting.policy_file,
+        )
+        ship.facts = setting.facts(ship.policy(repository.head(setting.into)), self.signal.id)
+        return ship
+
+    def _fix(self) -> Fix:
+        name = new_id("f", time.time_ns() // 1_000_000, os.urandom(10))
+        place = Path(self.setting.places) / name
+        return Fix(
+            fix=name,
+            signal=self.signal.id,
+            run=self.setting.run,
+            branch=f"indult/{self.signal.id}/{name[-8:].lower()}",
+            place=str(place),
+            tree=str(place / "tree"),
+            since=self.setting.clock(),
+            version=self.signal.version,
+        )
+
+    def _record(
+        self,
+        kind: str,
+        fix: Fix | None,
+        more: Mapping[str, Any],
+        *,
+        counts: Mapping[str, Any],
+        views: Mapping[str, Any],
+        bodies: tuple[Body, ...] = (),
+    ) -> None:
+        self.setting.ledger.append(self._draft(kind, fix, more, counts=counts, views=views, bodies=bodies))
+
+    def _draft(
+        self,
+        kind: str,
+        fix: Fix | None,
+        more: Mapping[str, Any],
+        *,
+        counts: Mapping[str, Any],
+        views: Mapping[str, Any],
+        bodies: tuple[Body, ...] = (),
+    ) -> Draft:
+        data = {"signal": self.signal.id, **({} if fix is None else {"fix": fix.fix}), **more}
+        return Draft(run_stream(self.setting.run), kind, {**data, "counts": counts, "latest": views}, bodies)
+
+    def _end(
+        self,
+        turn: Turn,
+        state: SignalState,
+        stop: StopReason,
+        fix: Fix | None = None,
+        *,
+        request: str | None = None,
+        held: str | None = None,
+    ) -> Came:
+        """Write how the circle ended, together with the state that the signal has from now on."""
+        came = Came(
+            signal=self.signal.id, stop=stop, state=state, turns=self.turns, landed=turn.landed, request=request
+        )
+        views = {KEPT: {held: None}} if fix is None else fix.closed(keep=self.keep)
+        counts = self.setting.took(**{f"ended:{state}": 1})
+        draft = self._draft("signal_ended", fix, came.to_dict(), counts=counts, views=views)
+        worked = bool(self.turns) or turn.landed is not None
+        self.signal = move(
+            self.setting.ledger,
+            self.signal.id,
+            state,
+            reason=str(stop),
+            more={"turns": self.signal.turns + self.turns, **({"ended_at": self.setting.clock()} if worked else {})},
+            drafts=(draft,),
+        )
+        self.setting.says("ended", self.signal, str(stop), came=came.to_dict())
+        return came
+
+
+def _unnamed(standing: Standing) -> bool:
+    """Tell whether a person approved what named nothing, so that nothing was opened (R40)."""
+    return standing.state is RequestState.APPROVED and not standing.request.scope.targets
+
+
+def _landed(turn: Turn) -> StopReason:
+    assert turn.landed is not None
+    return StopReason(kind=StopKind.GOAL_REACHED, detail=f"landed {turn.landed.commit}")
+
+
+def _first(text: str) -> str:
+    """Return the line of a text that says most: the first that is no heading."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    return next((line for line in lines if not line.endswith(":")), lines[0] if lines else "")

@@ -1,0 +1,105 @@
+"""What a killed run leaves, and how the next one clears it away: processes, work trees, open records.
+
+The ledger tells of each fix before anything of it is made, so nothing is looked for that was not written down. What
+landed is asked of the target's history, as every ship does; a signal of which nothing landed waits for a fixer again.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from indult.autofix.fixer import Process, end_left
+from indult.autofix.records import KEPT, Fix, fixes, run_stream
+from indult.autofix.signals import SignalState, find, move
+from indult.autofix.workspace import Workspace
+from indult.gate import Requests
+from indult.ledger import Draft
+from indult.loop.stop import StopKind, StopReason
+from indult.ship.git import Repository
+from indult.ship.intents import recover
+
+if TYPE_CHECKING:
+    from indult.ledger import Event, Ledger
+    from indult.policy import Policy
+
+__all__ = ["clear", "note_process"]
+
+_PROCESS: Final = "process.json"
+
+_ENDED: Final = StopReason(kind=StopKind.CANCELLED, detail="the run ended while a fix was under way")
+
+
+def note_process(place: str, process: Process) -> None:
+    """Keep which process works in the folder of a fix, for whoever has to end it."""
+    written = Path(place) / f".{_PROCESS}"
+    written.write_text(json.dumps(process.to_dict()), encoding="utf-8")
+    written.replace(Path(place) / _PROCESS)
+
+
+def clear(repository: Repository, ledger: Ledger, policy: Policy, *, into: str) -> Iterator[tuple[str, str]]:
+    """Close what killed runs left open, and yield each signal with what became of it.
+
+    The caller holds the lock of the runs of this repository, so nobody is at work.
+
+    Raises:
+        ShipError: Of a landing it cannot be told whether it took place.
+        LedgerError: The ledger failed.
+    """
+    left = fixes(ledger)
+    for fix in left:
+        _end_process(fix.place)
+    if left:
+        with repository.lock():
+            recover(repository, into, requests=Requests(ledger, policy), ledger=ledger)
+    for fix in left:
+        yield fix.signal, _close(ledger, fix)
+    kept = ledger.recall(KEPT)
+    for workspace in Workspace.left(repository.root):
+        _end_process(workspace.place)
+        workspace.remove(keep_branch=workspace.branch in kept)
+
+
+def _end_process(place: str) -> None:
+    """End the fixer that was at work in a folder, if it still runs."""
+    # Without the file, or with half of one, its keeper saw the run end and ended it.
+    with suppress(FileNotFoundError, NotADirectoryError, ValueError, KeyError):
+        end_left(Process.from_dict(json.loads((Path(place) / _PROCESS).read_text(encoding="utf-8"))))
+
+
+def _close(ledger: Ledger, fix: Fix) -> str:
+    """Write how a fix ended of which nobody lived to say so, and return that in words."""
+    landed, handed = (_since(ledger, fix, kind) for kind in ("ship_landed", "handed_back"))
+    data: dict[str, object] = {"signal": fix.signal, "fix": fix.fix, "turns": 0, "stop": _ENDED.to_dict()}
+    if landed is not None:
+        state, reason = (
+            SignalState.LANDED,
+            f"landed {_commit(ledger, fix, landed)}, and the run ended before it said so",
+        )
+    elif handed is not None:
+        state, reason = SignalState.NEEDS_HUMAN, f"handed back as {handed.data['request']}, and the run ended"
+        data["request"] = handed.data["request"]
+    else:
+        state, reason = SignalState.FIX, str(_ENDED.detail)
+    more = {"counts": {run_stream(fix.run): {f"ended:{state}": 1}}, "latest": fix.closed(keep=False)}
+    draft = Draft(run_stream(fix.run), "signal_ended", {**data, "state": str(state), **more})
+    signal = find(ledger, fix.signal)
+    move(ledger, signal.id, state, reason=reason, drafts=(draft,))
+    return reason
+
+
+def _since(ledger: Ledger, fix: Fix, kind: str) -> Event | None:
+    """Return the last event of a kind that the signal has since a fix began."""
+    last = ledger.last(fix.subject, kind)
+    return last if last is not None and last.version > fix.version else None
+
+
+def _commit(ledger: Ledger, fix: Fix, landed: Event) -> str:
+    """Return the commit of a landing."""
+    for event in ledger.events(fix.subject, kinds={"ship_started"}, newest_first=True):
+        if event.data.get("ship") == landed.data.get("ship"):
+            return str(event.data["commit"])
+    return str(landed.data.get("ship"))
