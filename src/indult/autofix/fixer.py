@@ -33,6 +33,9 @@ __all__ = ["GRACE", "MARK", "Ended", "Process", "end_left", "run_fixer"]
 GRACE: Final = 5.0
 """For how many seconds a fixer that has to end may do so by itself."""
 
+PATIENCE: Final = 15.0
+"""For how many seconds more a keeper is waited for, which may itself have been stopped."""
+
 MARK: Final = "INDULT_FIX"
 """The variable by which what a fixer started is known again where its keeper was killed."""
 
@@ -260,7 +263,7 @@ class _Watch:
 
 def _patience() -> float:
     """Return how long a keeper that should end may take: longer than what it waits for itself."""
-    return GRACE + KILLED + 15.0
+    return GRACE + KILLED + PATIENCE
 
 
 def _start(said: Path) -> subprocess.Popen[bytes]:

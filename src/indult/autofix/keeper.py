@@ -19,6 +19,7 @@ import signal
 import subprocess
 import sys
 import time
+import traceback
 from contextlib import suppress
 from typing import Any, Final
 
@@ -35,6 +36,7 @@ TAIL: Final = 256 * 1024
 _PIECE: Final = 65_536
 _DEATH_SIGNAL: Final = 1
 _SUBREAPER: Final = 36
+_LIBC: Final = ctypes.CDLL(None) if sys.platform == "linux" else None
 
 
 class Log:
@@ -73,12 +75,15 @@ class Log:
 
 
 class Keeper:
-    """Starts one fixer and keeps it; `order` is what was asked for, `wake` a pipe that a signal writes to."""
+    """Starts one fixer and keeps it.
 
-    def __init__(self, order: dict[str, Any], wake: int) -> None:
+    `order` is what was asked for, `wake` a pipe that signals write to, and `parent` who has to be there.
+    """
+
+    def __init__(self, order: dict[str, Any], wake: int, parent: int) -> None:
         self._order = order
         self._wake = wake
-        self._parent = int(order["parent"])
+        self._parent = parent
         self._stopped = False
         self._pid = 0
         self._code: int | None = None
@@ -97,12 +102,10 @@ class Keeper:
             ValueError: The command is none.
         """
         me = os.getpid()
-        libc = _libc()
 
         def bind() -> None:
             # Whatever kills the keeper ends the fixer, too.
-            if libc is not None:
-                libc.prctl(_DEATH_SIGNAL, int(signal.SIGKILL), 0, 0, 0)
+            _ask_kernel(_DEATH_SIGNAL, int(signal.SIGKILL))
             if os.getppid() != me:
                 os._exit(1)
 
@@ -183,31 +186,64 @@ class Keeper:
 
 
 def main() -> int:
-    """Keep one fixer."""
-    libc = _libc()
-    if libc is not None:
-        libc.prctl(_SUBREAPER, 1, 0, 0, 0)
+    """Keep one fixer, in a child of this process, which watches over the child: killing one of the two frees nothing."""
+    line = _line()
+    order = json.loads(line) if line else {}
+    _ask_kernel(_SUBREAPER, 1)
+    # The other way by which the end of the run is noticed, whoever else may hold the pipe.
+    _ask_kernel(_DEATH_SIGNAL, int(signal.SIGKILL))
+    if os.getppid() != order.get("parent"):
+        return 1
+    me = os.getpid()
+    child = os.fork()
+    if child == 0:
+        os._exit(_keep(order, me))
+    begun = time.monotonic()
+    status = None
+    while status is None:
+        pid, ended = os.waitpid(-1, 0)
+        status = ended if pid == child else None
+    left = end(_orphans, grace=0.0)
+    if status:
+        _say({"why": "failed", "code": None, "left": len(left), "seconds": time.monotonic() - begun})
+    return min(status, 1)
+
+
+def _keep(order: dict[str, Any], parent: int) -> int:
+    """Start the fixer and keep it, as the child of `parent`."""
+    _ask_kernel(_SUBREAPER, 1)
     wake, woken = os.pipe()
     os.set_blocking(woken, False)
-    line = _line()
-    if not line:
-        return 1
-    keeper = Keeper(json.loads(line), wake)
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        signal.signal(number, keeper.stop)
-    signal.signal(signal.SIGCHLD, lambda *_: None)
-    signal.set_wakeup_fd(woken, warn_on_full_buffer=False)
     begun = time.monotonic()
     try:
-        fixer = keeper.start()
-    except (OSError, ValueError, IndexError) as exc:
-        _say({"not_started": (getattr(exc, "strerror", None) or str(exc)).lower()})
+        keeper = Keeper(order, wake, parent)
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            signal.signal(number, keeper.stop)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.set_wakeup_fd(woken, warn_on_full_buffer=False)
+        try:
+            fixer = keeper.start()
+        except (OSError, ValueError, IndexError) as exc:
+            _say({"not_started": (getattr(exc, "strerror", None) or str(exc)).lower()})
+            return 0
+        _say({"pid": os.getpid(), "start": start_of(os.getpid()), "fixer": fixer.pid, "fixer_start": fixer.start})
+        why = keeper.watch()
+        code, left = keeper.finish()
+        _say({"why": why, "code": code, "left": left, "seconds": time.monotonic() - begun})
+    except BaseException:
+        # It goes to the log of the keeper; what is left is ended by the parent.
+        traceback.print_exc()
+        sys.stderr.flush()
         return 1
-    _say({"pid": os.getpid(), "start": start_of(os.getpid()), "fixer": fixer.pid, "fixer_start": fixer.start})
-    why = keeper.watch()
-    code, left = keeper.finish()
-    _say({"why": why, "code": code, "left": left, "seconds": time.monotonic() - begun})
     return 0
+
+
+def _orphans() -> dict[int, Seen]:
+    """Return what is left of a keeper that is gone: all of it is ours by now."""
+    with suppress(ChildProcessError):
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+    return below([os.getpid()], seen())
 
 
 def _line() -> bytes:
@@ -227,8 +263,10 @@ def _say(what: dict[str, Any]) -> None:
         os.write(1, json.dumps(what).encode() + b"\n")
 
 
-def _libc() -> Any:
-    return ctypes.CDLL(None) if sys.platform == "linux" else None
+def _ask_kernel(option: int, value: int) -> None:
+    """Ask Linux for something about this process; elsewhere nobody can be asked."""
+    if _LIBC is not None:
+        _LIBC.prctl(option, value, 0, 0, 0)
 
 
 if __name__ == "__main__":
