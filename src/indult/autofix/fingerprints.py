@@ -93,7 +93,8 @@ def one_line(text: str, most: int) -> str:
     It is what `indult.scopes.check_line` takes, or empty.
     """
     words = " ".join(re.sub(r"\x1b\[[0-9;?]{0,20}[A-Za-z]", "", text[: most * 8]).split())
-    line = "".join(_spelled(char) if misleading(char) else char for char in words)
+    plain = words.isascii() and words.isprintable()
+    line = words if plain else "".join(_spelled(char) if misleading(char) else char for char in words)
     return line if len(line) <= most else f"{line[: most - 1].rstrip()}…"
 
 
