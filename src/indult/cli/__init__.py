@@ -35,6 +35,8 @@ VERBS: Final[dict[str, tuple[str, str]]] = {
     "revoke": ("indult.cli.revoke", "Take a grant back."),
     "approver": ("indult.cli.approver", "Say whose signed decisions count under a policy."),
     "trust": ("indult.cli.trust", "Trust a policy file as it is now, after seeing what changed."),
+    "signal": ("indult.cli.signal", "Tell what goes wrong, and see what is made of it."),
+    "watch": ("indult.cli.watch", "Run a command, and make a signal of its failure."),
     "ship": ("indult.cli.ship", "Land a branch if the gate allows every change in it."),
     "autofix": ("indult.cli.autofix", "Repair what is noticed: fix, land or hand back, until it stops."),
     "run": ("indult.cli.run", "List, show and resume the runs in a ledger."),

@@ -1,0 +1,230 @@
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from indult.autofix.signals import SignalState, move
+from indult.ledger import Body, Draft, open_ledger
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.conftest import Ran, Run
+
+REPORT = """<testsuite name="shop">
+<testcase classname="tests.test_cart" name="test_total" file="tests/test_cart.py"><failure message="3 != 4"/></testcase>
+<testcase classname="tests.test_cart" name="test_fine"/>
+</testsuite>
+"""
+LAW = """
+schema: 1
+default: deny
+rules:
+  - {id: send, tool: send, effect: deny, says: Nothing is sent.}
+"""
+
+
+@pytest.fixture(name="signal")
+def _signal(indult: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Be in a folder of its own with a ledger, and return what runs `indult signal` there."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("INDULT_DB", str(tmp_path / "ledger.db"))
+
+    def run(*args: str, stdin: str | bytes = "") -> Ran:
+        return indult("signal", *args, stdin=stdin)
+
+    return run
+
+
+def added(signal: Run, *args: str, stdin: str | bytes = "") -> dict[str, Any]:
+    """Add signals and return what became of them."""
+    ran = signal("add", *args, "--json", stdin=stdin)
+    assert 0 == ran.exit_code, ran.stderr
+    (row,) = ran.json
+    return dict(row)
+
+
+def shown(signal: Run, name: str) -> dict[str, Any]:
+    """Return all that is known of a signal."""
+    (row,) = signal("show", name, "--json").json
+    return dict(row)
+
+
+class TestAdding:
+    def test_a_line(self, signal: Run) -> None:
+        """A summary is a signal, and the same again is the same one."""
+        ran = signal("add", "the cart is empty")
+        assert 0 == ran.exit_code
+        name = ran.stdout.partition(":")[0]
+        assert f"{name}: 1 new, 0 seen again, 0 new again after a fix\n" == ran.stdout
+        assert {"new": 0, "again": 1, "reopened": 0, "ids": [name]} == added(
+            signal, "the cart is empty", "--times", "4"
+        )
+        row = shown(signal, name)
+        assert ("note", "the cart is empty", "new", 5) == (row["kind"], row["summary"], row["state"], row["count"])
+
+    def test_all_that_can_be_told(self, signal: Run) -> None:
+        """Kind, source, evidence and key are those that are given."""
+        options = ("--kind", "alert", "--source", "shop", "--detail", "one\ntwo", "--key", "k")
+        first = added(signal, "the cart is empty", *options)
+        again = added(signal, "another text", "--kind", "alert", "--key", "k")
+        assert first["ids"] == again["ids"]
+        row = shown(signal, first["ids"][0])
+        assert ("alert", "shop", "one\ntwo") == (row["kind"], row["source"], row["evidence"])
+
+    def test_evidence_from_elsewhere(self, signal: Run, tmp_path: Path) -> None:
+        """Evidence is read from a file or standard input, of any length and whatever it holds."""
+        (tmp_path / "out.log").write_bytes(b"begin\xff" + b"x" * 3_000_000 + b"end")
+        (name,) = added(signal, "a", "--detail", "@out.log")["ids"]
+        evidence = shown(signal, name)["evidence"]
+        assert evidence.startswith("begin\ufffdx")
+        assert evidence.endswith("end")
+        (name,) = added(signal, "b", "--detail", "-", stdin="piped")["ids"]
+        assert "piped" == shown(signal, name)["evidence"]
+
+    def test_reports(self, signal: Run, tmp_path: Path) -> None:
+        """Failed tests of several reports are signals."""
+        (tmp_path / "a.xml").write_text(REPORT)
+        (tmp_path / "b.xml").write_text(REPORT.replace("test_total", "test_more"))
+        assert 2 == added(signal, "--junit", "a.xml", "--junit", "b.xml")["new"]
+        kinds = {(row["kind"], row["source"], row["summary"]) for row in signal("list", "--json").json}
+        assert ("test", "tests/test_cart.py", "tests.test_cart::test_total: 3 != 4") in kinds
+
+    def test_a_broken_report(self, signal: Run, tmp_path: Path) -> None:
+        """Where one report is none, nothing of the others counts either."""
+        (tmp_path / "a.xml").write_text(REPORT)
+        (tmp_path / "b.xml").write_text(REPORT[:-5])
+        ran = signal("add", "and this", "--junit", "a.xml", "--junit", "b.xml")
+        assert 1 == ran.exit_code
+        assert (
+            "error: `b.xml` is no JUnit report: line 4: unclosed token\nhint: nothing of it was taken\n" == ran.stderr
+        )
+        assert "error: " in signal("list").stderr
+
+    def test_a_log(self, signal: Run, tmp_path: Path) -> None:
+        """Lines that match are signals, of a file or of standard input."""
+        log = "10:00 ERROR cart: order 7\n10:01 fine\n10:02 ERROR cart: order 8\n"
+        (tmp_path / "app.log").write_text(log)
+        first = added(signal, "--log", "app.log", "--pattern", "ERROR (?P<key>.*)")
+        again = added(signal, "--log", "-", "--pattern", "ERROR (?P<key>.*)", stdin=log)
+        assert ([1, 0], [0, 1]) == ([first["new"], first["again"]], [again["new"], again["again"]])
+        row = shown(signal, first["ids"][0])
+        assert ("log", "app.log", 4) == (row["kind"], row["source"], row["count"])
+
+    def test_the_ledger(self, signal: Run, indult: Run, tmp_path: Path) -> None:
+        """What was refused again and again is a signal, once."""
+        (tmp_path / "indult.yaml").write_text(LAW)
+        for _ in range(4):
+            indult("check", '{"tool": "send", "args": {}, "actor": "agent"}', "--subject", "session:1")
+        first = added(signal, "--from-ledger")
+        again = added(signal, "--from-ledger")
+        assert (1, 0) == (first["new"], again["new"])
+        assert ("denials", 2) == tuple(shown(signal, first["ids"][0])[name] for name in ("kind", "count"))
+
+    @pytest.mark.parametrize(
+        ("args", "message"),
+        [
+            ((), "nothing to tell of"),
+            (("  ",), "a sighting has no summary"),
+            (("a", "--kind", "Two words"), "`Two words` is no kind of a signal"),
+            (("a", "--times", "0"), "a sighting has `0` times"),
+            (("a", "--detail", "@nothing"), "cannot read `nothing`: no such file or directory"),
+            (("--detail", "x", "--from-ledger"), "`--detail` goes with SUMMARY"),
+            (("--kind", "x", "--from-ledger"), "`--kind` goes with SUMMARY or `--log`"),
+            (("--log", "x"), "`--log` and `--pattern` go together"),
+            (("a", "--pattern", "x"), "`--log` and `--pattern` go together"),
+            (("--log", "nothing", "--pattern", "x"), "cannot read `nothing`: no such file or directory"),
+            (("--log", "-", "--pattern", "("), "malformed pattern `(`: missing ): ("),
+            (("--junit", "nothing"), "cannot read `nothing`: no such file or directory"),
+            (("--junit", "."), "cannot read `.`: is a directory"),
+        ],
+    )
+    def test_what_cannot_be_told(self, signal: Run, args: tuple[str, ...], message: str) -> None:
+        """What would say nothing is refused in one line, and no ledger is made."""
+        ran = signal("add", *args)
+        assert (1, "") == (ran.exit_code, ran.stdout)
+        assert f"error: {message}" == ran.stderr.splitlines()[0]
+        assert not os.path.lexists(os.environ["INDULT_DB"])
+
+
+class TestListing:
+    def test_in_order(self, signal: Run) -> None:
+        """What matters most comes first, then what waits longest; states can be picked."""
+        names = [added(signal, text)["ids"][0] for text in ("one", "two", "three")]
+        with open_ledger(os.environ["INDULT_DB"]) as ledger:
+            move(ledger, names[2], SignalState.FIX, reason="r", more={"priority": 3})
+            move(ledger, names[0], SignalState.IGNORED, reason="r")
+        lines = signal("list").stdout.splitlines()
+        assert [names[2], names[0], names[1]] == [line.split()[0] for line in lines]
+        assert ["fix", "1x", "note", "three"] == [lines[0].split()[place] for place in (1, 2, 4, 5)]
+        picked = signal("list", "--state", "fix", "--state", "new", "--json").json
+        assert ["three", "two"] == [row["summary"] for row in picked]
+
+    def test_nothing(self, signal: Run) -> None:
+        """That there is no signal is said, and as JSON there is none."""
+        added(signal, "a")
+        assert "no signal is landed\n" == signal("list", "--state", "landed").stdout
+        assert "" == signal("list", "--state", "landed", "--json").stdout
+
+    def test_no_such_state(self, signal: Run) -> None:
+        """A state that no signal can be in is refused."""
+        assert 1 == signal("list", "--state", "done").exit_code
+
+
+class TestShowing:
+    def test_all_that_is_known(self, signal: Run) -> None:
+        """State, reasons, hand-backs, judgements and evidence of a signal are shown."""
+        (name,) = added(signal, "the cart is empty", "--source", "shop", "--detail", "line one\nline two")["ids"]
+        with open_ledger(os.environ["INDULT_DB"]) as ledger:
+            more = {"priority": 3, "rule": "payments", "turns": 2, "ended_at": "2026-03-01T00:00:00.000000Z"}
+            move(ledger, name, SignalState.NEEDS_HUMAN, reason="a person has to look", kind="triaged", more=more)
+            ledger.append(
+                Draft(f"signal:{name}", "handed_back", {"by": "fixer", "request": "r_1"}),
+                Draft(f"signal:{name}", "judgement", {"tool": "Bash"}),
+                Draft(f"signal:{name}", "judgement", {"tool": "Bash"}),
+            )
+        text = signal("show", name).stdout
+        for line in (
+            "state       needs-human: a person has to look",
+            "source      shop",
+            "priority    3 by payments",
+            "fixers      2 calls, the last fix ended 2026-03-01T00:00:00.000000Z",
+            "request     r_1 (closed): indult show r_1",
+            "2 calls of its fixers were judged",
+            "triaged  new -> needs-human: a person has to look",
+            'handed_back  {"by":"fixer","request":"r_1"}',
+            "  | line one\n  | line two\n",
+        ):
+            assert line in text
+        row = shown(signal, name)
+        assert ["triaged", "handed_back"] == [event["kind"] for event in row["history"]]
+        assert (2, {"r_1": "closed"}, "line one\nline two") == (row["judged"], row["requests"], row["evidence"])
+
+    def test_nothing_of_it_passes_for_ours(self, signal: Run) -> None:
+        """What others wrote into a signal is one line each, or set in, and moves no cursor."""
+        detail = "\x1b[2Jx\nstate       landed: \u202eall is well"
+        (name,) = added(signal, "a\x1b]0;t\x07b\nstate: landed", "--detail", detail)["ids"]
+        text = signal("show", name).stdout
+        assert "\x1b" not in text
+        assert "\u202e" not in text
+        assert ["state       new: not looked at yet"] == [
+            line for line in text.splitlines() if line.startswith("state")
+        ]
+        assert "  | \\x1b[2Jx\n  | state       landed: \\u202eall is well\n" in text
+
+    def test_forgotten_evidence(self, signal: Run) -> None:
+        """That evidence was forgotten is said."""
+        (name,) = added(signal, "a", "--detail", "a name")["ids"]
+        with open_ledger(os.environ["INDULT_DB"]) as ledger:
+            ledger.forget(Body("a name").digest)
+        assert "  | (forgotten)\n" in signal("show", name).stdout
+        assert shown(signal, name)["evidence"] is None
+
+    def test_an_unknown_one(self, signal: Run) -> None:
+        """A signal that there is none of is an error with a hint."""
+        (name,) = added(signal, "a")["ids"]
+        ran = signal("show", name[:-1])
+        assert (1, "") == (ran.exit_code, ran.stdout)
+        assert f"error: there is no signal `{name[:-1]}`\nhint: did you mean `{name}`?\n" == ran.stderr
