@@ -149,7 +149,7 @@ class TestRun:
         )
 
         found = json.loads(came.output)
-        assert {"INDULT_ACTOR", "INDULT_FIX", "INDULT_SIGNAL", "INDULT_TASK", "INDULT_USAGE"} == {
+        assert {"INDULT_ACTOR", "INDULT_DB", "INDULT_FIX", "INDULT_SIGNAL", "INDULT_TASK", "INDULT_USAGE"} == {
             name for name in found if name.startswith("INDULT_")
         }
         assert not {"GIT_DIR", "GIT_INDEX_FILE", "CLAUDE_PROJECT_DIR"} & set(found)

@@ -48,17 +48,26 @@ def fixes_folder(root: str) -> str:
 class Workspace:
     """The work tree of one fix and what belongs to it, in the folder `place`; made with `Workspace.make`.
 
-    `common` is the git directory of the repository, `start` the commit that the branch began at, and `hooks` are the hook
-    files that were put into the tree, each with the digest of what it says.
+    `common` is the git directory of the repository, `start` the commit that the branch began at, `database` the
+    repository's own ledger, and `hooks` are the hook files that were put into the tree, each with the digest of what it
+    says.
     """
 
     def __init__(
-        self, place: str, *, common: str, branch: str, start: str, hooks: dict[str, str] | None = None
+        self,
+        place: str,
+        *,
+        common: str,
+        branch: str,
+        start: str,
+        database: str = "",
+        hooks: dict[str, str] | None = None,
     ) -> None:
         self.place = place
         self.common = common
         self.branch = branch
         self.start = start
+        self.database = database
         self.hooks = hooks or {}
         self.tree = str(Path(place) / "tree")
         self.task = str(Path(place) / "task.md")
@@ -85,7 +94,7 @@ class Workspace:
         if repository.tip(branch) not in {None, start}:
             hint = "delete it if nobody needs its commits, or choose another name"
             raise ShipError(f"there is a branch `{branch}` already", hint=hint)
-        made = cls(str(real), common=repository.common, branch=branch, start=start)
+        made = cls(str(real), common=repository.common, branch=branch, start=start, database=repository_ledger(root))
         try:
             real.mkdir(mode=0o700, parents=True)
             made._save()
@@ -104,7 +113,7 @@ class Workspace:
         place = str(Path(os.path.realpath(Path(place).parent)) / Path(place).name)
         try:
             data = parse_json((Path(place) / _ABOUT).read_bytes(), name="workspace")
-            words = {name: str(data[name]) for name in ("common", "branch", "start")}
+            words = {name: str(data[name]) for name in ("common", "branch", "start", "database")}
             hooks = {str(path): str(found) for path, found in data["hooks"].items()}
         except (OSError, IndultError, KeyError, TypeError, AttributeError):
             return cls(place, common="", branch="", start="")
@@ -166,6 +175,8 @@ class Workspace:
         return found | {
             "GIT_CONFIG_COUNT": str(count + len(settings)),
             "INDULT_ACTOR": "fixer",
+            # Named, so that a folder with a policy of its own below the tree has no ledger of its own.
+            "INDULT_DB": self.database,
             "INDULT_TASK": self.task,
             "INDULT_USAGE": self.usage,
             "PWD": self.tree,
@@ -201,7 +212,9 @@ class Workspace:
         )
 
     def _save(self) -> None:
-        data: dict[str, Any] = {name: getattr(self, name) for name in ("common", "branch", "start", "hooks")}
+        data: dict[str, Any] = {
+            name: getattr(self, name) for name in ("common", "branch", "start", "database", "hooks")
+        }
         replace_file(Path(self.place) / _ABOUT, (json.dumps({"schema": 1, **data}) + "\n").encode(), mode=0o600)
 
     def _exclude(self) -> Path:

@@ -44,10 +44,11 @@ def tree_name(root: str) -> str:
 def appointment(root: str, subject: str | None, policy: str = "") -> dict[str, dict[str, Any]]:
     """Return what an event has as `latest`, so that calls in a work tree count for a subject, under a policy file.
 
+    `root` is the real path of the tree, as it was when it was made: whoever works there could put a link in its place.
     Without a subject, the work tree is its own again.
     """
     there = None if subject is None else {"subject": subject, "policy": tree_name(policy)}
-    return {WORKTREES: {tree_name(os.path.realpath(root)): there}}
+    return {WORKTREES: {tree_name(root): there}}
 
 
 def appointed(root: str, ledger: Ledger) -> tuple[str, str, str] | None:
