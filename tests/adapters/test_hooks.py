@@ -62,6 +62,25 @@ class TestCalls:
         ):
             assert part in answer.reason
 
+    @pytest.mark.parametrize(
+        ("command", "about"),
+        [
+            ("git push --force", None),
+            ("ls; git push  --force", "git push --force"),
+            ("git push --force && cat .env > out/a", "git push --force`, `write:out/a`, `cat .env"),
+        ],
+    )
+    def test_a_denial_names_the_parts(self, session: Session, root: Path, command: str, about: str | None) -> None:
+        """Of a line of several commands, a denial names those that it is about, as one would type them."""
+        rules = 'target: ["command:git push --force", "file:.env", "file:out/**"], effect: deny, says: No.'
+        (root / "indult.yaml").write_text(
+            f"{LAW}  - {{id: no, {rules}}}\n  - {{id: ls, target: 'command:ls', effect: allow}}\n"
+        )
+
+        lines = session.pre("Bash", command=command).reason.split("\n")
+
+        assert ([] if about is None else [f"It is about `{about}`."]) == lines[1:-1]
+
     def test_a_question_names_the_request_and_how_it_is_answered(self, session: Session, desk: Desk) -> None:
         """A question says which request was opened, how to answer it, and what to do until then."""
         answer = session.pre("Run", line="push")
@@ -229,7 +248,7 @@ class TestRepetition:
 
         assert NOTHING == Session(session.root, "s-2")("Stop")
         notice = session("Stop", stop_hook_active=False).notice
-        assert "claude-code was refused 3 times" in notice
+        assert "claude-code was refused 3 times: Run (force)" in notice
         assert "(force)" in notice
         assert NOTHING == session("Stop", stop_hook_active=False)
         assert 1 == len(events(desk, "reported"))

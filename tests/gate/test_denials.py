@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from indult import Action, Gate, Verdict, loads_policy
-from indult.gate.denials import REPEATED, denials
+from indult.boundary import Fault
+from indult.gate.denials import REPEATED, denials, spelled
 from indult.ledger import open_ledger
 
 if TYPE_CHECKING:
@@ -93,3 +94,22 @@ def test_an_observing_policy_refuses_nothing(ledger: Ledger) -> None:
 
     assert Verdict.DENY == gate.check(Action(tool="move"), {"level": 5}).verdict
     assert 0 == gate.repeated
+
+
+@pytest.mark.parametrize(
+    ("target", "text"),
+    [
+        ('command:{"argv":["git","push","--force"],"cwd":"/r"}', "git push --force"),
+        ('command:{"argv":["pip","install","a b",null],"cwd":"/r"}', 'pip install "a b" …'),
+        ('command:{"argv":["echo","\\u202ex",""]}', 'echo "\\u202ex" ""'),
+        ('command:{"argv":[null],"text":"if then"}', "if then"),
+        ("command:ls -l", "ls -l"),
+        ("command:[1]", "[1]"),
+        ("write:a/\u202eb", "write:a/\\u202eb"),
+        ("call:sha256:00", "send_mail"),
+        ("read:" + "x" * 200, "read:" + "x" * 114 + "…"),
+    ],
+)
+def test_spelled(target: str, text: str) -> None:
+    """What was refused is told in a few words in which nothing is hidden."""
+    assert text == spelled(Fault(target, "", Verdict.DENY, ("a",)), "send_mail")

@@ -16,7 +16,8 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from indult.actions import Action
-from indult.gate.denials import REPEATED, denials, reported
+from indult.adapters.reasons import asked, refused
+from indult.gate.denials import denials, reported
 from indult.judgements import Judgement, Verdict
 from indult.ledger.streams import Body, Draft
 
@@ -28,20 +29,8 @@ __all__ = ["NOTHING", "Answer", "Event", "Harness", "Kind", "Say", "Wire", "deci
 _LONGEST: Final = 4000
 """How much of a reason an agent is shown."""
 
-_AGAIN: Final = 200
-"""How much of what the rules say is shown again where the same is refused once more."""
-
 _RECENT: Final = 256
 """Among how many of the last judgements the one of a call that has ended is looked for."""
-
-
-_STOP: Final = "Stop trying: say what you need and why, hand it back to a person with `indult report`, and go on with something else."
-_SAME: Final = "Written in another way it is the same."
-_DENIED: Final = (
-    "No approval opens this. Do what you need in a way that is allowed, or hand it back with `indult report`."
-)
-_UNASKED: Final = "Nobody could be asked for exactly this; propose it in parts, or with less in it."
-_REJECTED: Final = "A person said no. The same is refused until it or the policy is another one; do as they say."
 
 
 class Kind(StrEnum):
@@ -158,14 +147,14 @@ def _pre(event: Event, desk: Desk) -> Answer:
     briefed = desk.briefed(event.reader)
     facts = desk.facts(event.session)
     judgement = desk.gate.check(_action(event), facts, briefed=briefed, session=event.session or None)
-    answer = _said(judgement, desk)
+    answer = _said(event, judgement, desk)
     # A use of a grant that was the last one, or an answer that came since, made another boundary.
     if event.tells and (judgement.grants or judgement.boundary != briefed):
         answer = answer._replace(context=_join(answer.context, _brief(event, desk)))
     return answer
 
 
-def _said(judgement: Judgement, desk: Desk) -> Answer:
+def _said(event: Event, judgement: Judgement, desk: Desk) -> Answer:
     """Put a judgement into words."""
     if not judgement.enforced:
         return Answer(boundary=judgement.boundary)
@@ -179,50 +168,13 @@ def _said(judgement: Judgement, desk: Desk) -> Answer:
             note = f"indult: rewritten, since the call as proposed is {judgement.reason}"
             answer = Answer(Say.ALLOW, _cut(note), judgement.instead.args, _cut(note))
         case Verdict.ASK_USER if desk.waits(judgement.request):
-            answer = Answer(Say.ASK, _cut(_asked(judgement, desk)))
+            answer = Answer(Say.ASK, _cut(asked(event, judgement, desk)))
         case Verdict.ASK_USER if judgement.request is None:
             # No approval could be put into exact words beforehand, but a person who sees the call can still say yes to it.
-            answer = Answer(Say.ASK, _cut(_refused(judgement, desk, desk.gate.repeated)))
+            answer = Answer(Say.ASK, _cut(refused(event, judgement, desk, desk.gate.repeated)))
         case _:
-            answer = Answer(Say.DENY, _cut(_refused(judgement, desk, desk.gate.repeated)))
+            answer = Answer(Say.DENY, _cut(refused(event, judgement, desk, desk.gate.repeated)))
     return answer._replace(boundary=judgement.boundary)
-
-
-def _asked(judgement: Judgement, desk: Desk) -> str:
-    shown, approved = (f"`indult {verb} {judgement.request}`" for verb in ("show", "approve"))
-    how = (
-        f"Request {judgement.request} asks a person to open exactly this ({shown}, {approved}). Once it is approved, make"
-        " the same call again; until then, go on with something else."
-    )
-    return "\n".join([f"indult: not run yet: {judgement.reason}", how, *_covered(desk)])
-
-
-def _refused(judgement: Judgement, desk: Desk, times: int) -> str:
-    if judgement.verdict is not Verdict.ASK_USER:
-        what = _DENIED
-    else:
-        what = _UNASKED if judgement.request is None else _REJECTED
-    if times < 2:
-        return "\n".join([f"indult: not run: {judgement.reason}", what, *_covered(desk)])
-    told = f"Refused {times} times now, and nothing changed in between."
-    what = f"{told} {_STOP}" if times >= REPEATED else f"{told} {_SAME} {what}"
-    return "\n".join([f"indult: not run: {_again(judgement, desk)}", what, *_covered(desk)])
-
-
-def _again(judgement: Judgement, desk: Desk) -> str:
-    """Return the reason of what was refused before: the rules, the beginning of what they say, and what a person answered."""
-    rules, colon, said = judgement.reason.partition(": ")
-    if len(said) <= _AGAIN:
-        return judgement.reason
-    answer = "" if judgement.request is None else desk.gate.requests.standing(judgement.request).answer
-    return f"{rules}{colon}{said[:_AGAIN]}…{f' ({answer})' if answer else ''}"
-
-
-def _covered(desk: Desk) -> list[str]:
-    """Return what is open instead, so that nobody has to guess at it."""
-    return [
-        f"Grant {grant.id} covers only {', '.join(grant.scope.words())}." for grant in desk.gate.boundary().grants[:5]
-    ]
 
 
 def _permission(event: Event, desk: Desk) -> Answer:
@@ -230,7 +182,7 @@ def _permission(event: Event, desk: Desk) -> Answer:
     judgement = desk.gate.review(_action(event), desk.facts(event.session))
     if judgement.verdict is not Verdict.DENY or not judgement.enforced:
         return Answer(boundary=judgement.boundary)
-    return Answer(Say.DENY, _cut(_refused(judgement, desk, 0)), boundary=judgement.boundary)
+    return Answer(Say.DENY, _cut(refused(event, judgement, desk, 0)), boundary=judgement.boundary)
 
 
 def _session(event: Event, desk: Desk) -> Answer:

@@ -14,9 +14,12 @@ Both follow from the event of the judgement. Whoever reports a refusal that was 
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, Final
 
-from indult.canonical import digest
+from indult.canonical import canonical, digest, parse_json
+from indult.characters import misleading
+from indult.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -25,7 +28,7 @@ if TYPE_CHECKING:
     from indult.judgements import Judgement
     from indult.ledger import Ledger
 
-__all__ = ["REPEATED", "denials", "reported", "views"]
+__all__ = ["REPEATED", "denials", "reported", "spelled", "views"]
 
 REPEATED: Final = 3
 """From which refusal of the same on an agent is told to stop and hand back."""
@@ -33,8 +36,11 @@ REPEATED: Final = 3
 _SHOWN: Final = 5
 """How many targets are kept of what was refused repeatedly."""
 
-_LONGEST: Final = 200
+_LONGEST: Final = 120
 """How much of such a target is kept."""
+
+_PLAIN: Final = re.compile(r"[\w@%+=:,./-]+", re.ASCII)
+"""A word of a command that needs no quotes."""
 
 
 def denials(subject: str) -> str:
@@ -56,6 +62,7 @@ def views(
     faults: tuple[Fault, ...],
     *,
     policy: str,
+    tool: str,
     actor: str,
     session: str | None,
 ) -> tuple[dict[str, Any], int]:
@@ -64,7 +71,7 @@ def views(
     count = int(ledger.counter(scope, name)) + 1
     data: dict[str, Any] = {"counts": {scope: {name: 1}}}
     if count >= REPEATED:
-        targets = [fault.target[:_LONGEST] for fault in faults if fault.verdict is judgement.verdict][:_SHOWN]
+        targets = [spelled(fault, tool) for fault in faults if fault.verdict is judgement.verdict][:_SHOWN]
         entry = {"count": count, "session": session or "", "actor": actor, "rules": list(judgement.rules)}
         data["latest"] = {scope: {name: {**entry, "targets": targets}}}
     return data, count
@@ -73,6 +80,37 @@ def views(
 def reported(subject: str, names: Iterable[str]) -> dict[str, Any]:
     """Return what an event adds to its data that reports these refusals: they are not reported twice."""
     return {"latest": {denials(subject): dict.fromkeys(names)}}
+
+
+def spelled(fault: Fault, tool: str) -> str:
+    """Return what was refused of a call in few words: a command as one would type it, a whole call by its tool.
+
+    Nobody is asked to approve what stands there, so it may be cut, and a word that is not known is `…`.
+    """
+    kind, _, name = fault.target.partition(":")
+    text = tool if kind == "call" else fault.target
+    if kind == "command":
+        text = _command(name)
+    text = "".join(f"\\u{ord(char):04x}" if misleading(char) else char for char in text)
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+
+
+def _command(name: str) -> str:
+    try:
+        command = parse_json(name)
+    except InputError:
+        return name  # whoever takes actions apart in another way may write commands in another way
+    argv, text = (command.get("argv"), command.get("text")) if isinstance(command, dict) else (None, None)
+    if isinstance(text, str):
+        return text
+    return " ".join(map(_word, argv)) if isinstance(argv, list) else name
+
+
+def _word(word: object) -> str:
+    if word is None:
+        return "…"
+    # A quoted word is written as JSON has it, which tells where it ends.
+    return word if isinstance(word, str) and _PLAIN.fullmatch(word) else canonical(word)
 
 
 def _plain(read: Mapping[str, Any]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from indult.actions import Action
-from indult.boundary import Boundary
+from indult.boundary import Boundary, Fault
 from indult.canonical import canonical
 from indult.decompose import Decompose, decompose
 from indult.errors import ApprovalError, InputError, LedgerConflict, ScopeError
@@ -79,6 +79,8 @@ class Gate:
         self._over = False
         self.repeated = 0
         """How often what `check` judged last was refused before and now; 0 where it was not refused."""
+        self.faults: tuple[Fault, ...] = ()
+        """The parts that kept what `check` judged last from going ahead; empty where nothing did, or it has no parts."""
 
     @property
     def requests(self) -> Requests:
@@ -122,6 +124,7 @@ class Gate:
             )
         for attempt in range(_ATTEMPTS):
             last = attempt == _ATTEMPTS - 1
+            self.faults = ()
             judgement = self.review(action, facts, briefed=briefed)
             try:
                 settled = self.settle(action, facts, judgement)
@@ -150,12 +153,14 @@ class Gate:
         self.repeated = 0
         if not settled.refused:
             return {}
+        self.faults = self.faults or self._boundary.at_fault(action, facts)
         data, self.repeated = denials.views(
             self.ledger,
             self.subject,
             settled.judgement,
-            self._boundary.at_fault(action, facts),
+            self.faults,
             policy=self.policy.digest,
+            tool=action.tool,
             actor=action.actor,
             session=session,
         )
@@ -228,7 +233,8 @@ class Gate:
 
         if not self._boundary.decompose(action):
             return Scope.call(action, subject=self.subject)
-        targets = [fault.target for fault in self._boundary.at_fault(action, facts)]
+        self.faults = self._boundary.at_fault(action, facts)
+        targets = [fault.target for fault in self.faults]
         scope = Scope.parts(targets, subject=self.subject, title="part of one call")
         # The first words of what it opens, so that one question can be told from another in a list.
         first = scope.words()[0]

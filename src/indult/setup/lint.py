@@ -90,6 +90,7 @@ def lint(files: Mapping[str, str], judge: Judge) -> Iterator[Finding]:
         try:
             block = found_block(text, source=name)
         except IndultError as exc:
+            blocks += 1  # there is one, or what is left of it: to ask for another would only add to it
             yield Finding(file=name, line=mark_line(text), text=exc.message, hint=exc.hint or "")
             continue
         if block is not None:
