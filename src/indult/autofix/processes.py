@@ -70,11 +70,8 @@ def marked(word: str, among: Mapping[int, Seen]) -> dict[int, Seen]:
 
 def send(one: Seen, number: int) -> bool:
     """Send a signal to a process, if it still is the same, and tell whether it was sent."""
-    try:
-        # What is opened stays this process, whoever gets its number next.
-        handle = os.pidfd_open(one.pid) if hasattr(os, "pidfd_open") else None
-    except OSError:
-        return False
+    # What is opened stays this process, whoever gets its number next.
+    handle = _opened(one.pid)
     try:
         if start_of(one.pid) != one.start:
             return False
@@ -119,6 +116,19 @@ def _kill(find: Callable[[], Mapping[int, Seen]]) -> None:
             stopped.add((one.pid, one.start))
     for one in find().values():
         send(one, signal.SIGKILL)
+
+
+def _opened(pid: int) -> int | None:
+    """Open a process, where the system can; some kernels are too old, and some containers forbid it."""
+    with suppress(OSError, AttributeError):
+        handle = os.pidfd_open(pid)
+        try:
+            signal.pidfd_send_signal(handle, 0)
+        except OSError:
+            os.close(handle)
+        else:
+            return handle
+    return None
 
 
 def _told(pid: int) -> Seen | None:
