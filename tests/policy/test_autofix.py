@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import Any
 
@@ -20,6 +21,7 @@ from indult.policy.autofix import (
     duration_text,
     parse_duration,
 )
+from indult.policy.autofix_keys import AUTOFIX_KEYS
 
 TEXT = """
 schema: 1
@@ -93,6 +95,77 @@ class TestLoading:
         assert [(3, 10), (4, 13), (6, 7), (6, 21), (6, 31), (8, 21)] == [
             (exc.line, exc.column) for exc in find_errors(file)
         ]
+
+
+SCALARS = st.sampled_from(
+    [None, True, 0, 1, 5, -1, 2**53 - 1, 1.5, "", "1", "90s", "24h", "on", "fix", "ignored", "true", "signal.count > 1"]
+)
+VALUES = st.recursive(
+    SCALARS,
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from(["id", "when", "cost"]), inner),
+    max_leaves=4,
+)
+RULES = st.dictionaries(st.sampled_from(["id", "when", "state", "priority", "threshold", "says", "x"]), VALUES)
+PARTS = st.dictionaries(st.sampled_from([*AUTOFIX_KEYS, "turn", "a b"]), VALUES) | st.fixed_dictionaries(
+    {},
+    optional={
+        "threshold": SCALARS,
+        "cooldown": SCALARS,
+        "budget": st.dictionaries(st.sampled_from(CEILINGS), SCALARS) | VALUES,
+        "triage": st.lists(RULES, max_size=3) | VALUES,
+    },
+)
+
+
+@given(PARTS | VALUES)
+def test_whatever_stands_there_is_read_or_refused_at_its_place(value: Any) -> None:
+    """Any JSON below `autofix` gives a policy, or an error with line and column."""
+    place = (1, 1)
+    try:
+        loads_policy(json.dumps({"schema": 1, "rules": [], "autofix": value}))
+    except PolicyError as exc:
+        place = (exc.line or 0, exc.column or 0)
+
+    assert (1, 1) <= place
+
+
+GOOD_RULES = st.lists(
+    st.builds(
+        TriageRule,
+        id=st.sampled_from(["a", "B-2", "_c.d", "on", "true"]),
+        when=st.none() | st.sampled_from(["signal.count > 1", "true", "signal.kind\n  != ': #'"]),
+        state=st.sampled_from(TriageState),
+        priority=st.none() | st.integers(-LARGEST, LARGEST),
+        says=st.none() | st.sampled_from(["No.", "yes", "a: b", "two\nlines"]),
+    )
+    | st.builds(TriageRule, id=st.sampled_from(["e", "f"]), threshold=st.integers(1, LARGEST)),
+    unique_by=lambda one: one.id,
+    max_size=5,
+)
+
+
+@given(
+    st.builds(
+        Autofix,
+        threshold=st.integers(1, LARGEST),
+        cooldown=st.integers(0, LONGEST),
+        timeout=st.integers(1, LONGEST),
+        budget=st.builds(
+            Budget,
+            tokens=st.none() | st.integers(0, 2**53 - 1),
+            cost=st.none() | st.floats(0, 1e300) | st.integers(0, 9),
+        ),
+        triage=GOOD_RULES.map(tuple),
+    )
+)
+def test_whatever_can_be_survives_json_and_yaml(autofix: Autofix) -> None:
+    """Each `autofix` is read back from its JSON and its YAML as the same one, and its rules can be matched."""
+    policy = Policy(autofix=autofix)
+
+    for again in (Policy.from_dict(policy.to_dict()), loads_policy(dumps_policy(policy))):
+        assert policy.digest == again.digest
+        assert policy.to_dict() == again.to_dict()
+    assert () == autofix.matches(SIGNAL).errors
 
 
 class TestDurations:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from indult.approvals import Choice, HumanDecision, RequestState, Standing, request_stream
 from indult.autofix.fingerprints import one_line
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from indult.ledger import Ledger
     from indult.policy import Policy
 
-__all__ = ["NOTE_UNNAMED", "Decision", "answered", "decide", "triage"]
+__all__ = ["NOTE_UNNAMED", "Decision", "answered", "decide", "handed_back", "triage"]
 
 NOTE_UNNAMED: Final = (
     "approving it opened nothing, since the card named no patch: name `dependency_exception` {dependency, version,"
@@ -67,13 +67,6 @@ class Decision:
             "rule": self.rule,
             "answer": self.answer,
         }
-
-
-class _HandBack(NamedTuple):
-    """The newest hand-back of a signal, and up to which version of its stream a fixer has heard what was answered."""
-
-    standing: Standing
-    heard: int
 
 
 def decide(signal: Signal, law: Autofix, *, now: str) -> Decision:
@@ -193,10 +186,9 @@ def _words(decision: HumanDecision) -> str:
 def triage(
     ledger: Ledger, policy: Policy, requests: Requests, *, clock: Callable[[], str]
 ) -> list[tuple[Signal, Decision]]:
-    """Decide about every signal that is new or waits for a person, record what changes, and return all decisions.
+    """Decide about every signal that is new or waits for a person, record what changes, and return that.
 
-    A signal is returned as it stands then. One that stays new is among them, with the reason in its decision; one that
-    still waits for a person is not.
+    Each signal is returned as it stands then. Why one stays new, `decide` tells.
     """
     law = policy.autofix or Autofix()
     waiting = list(signals(ledger, SignalState.NEW, SignalState.NEEDS_HUMAN))
@@ -207,11 +199,11 @@ def triage(
 def _triaged(
     ledger: Ledger, signal: Signal, law: Autofix, requests: Requests, now: str
 ) -> tuple[Signal, Decision] | None:
-    """Decide about one signal until nobody else gets ahead of it."""
+    """Decide about one signal until nobody else gets ahead of it; none if it stays as it is."""
     for attempt in range(_ATTEMPTS):
         decision, expect = _decision(ledger, signal, law, requests, now)
         if decision is None or decision.state is signal.state:
-            return None if decision is None else (signal, decision)
+            return None
         try:
             return _moved(ledger, signal, decision, expect), decision
         except LedgerConflict:
@@ -229,12 +221,14 @@ def _decision(
         return decide(signal, law, now=now), {}
     if signal.state is not SignalState.NEEDS_HUMAN:
         return None, {}
-    back = _handed_back(ledger, requests, signal)
-    if back is None:
+    standing = handed_back(requests, signal.subject)
+    if standing is None or not standing.decisions:
         return None, {}
+    request = standing.request.id
     # An approval that is taken back while this is written must not start a fix.
-    expect = {request_stream(back.standing.request.id): back.standing.version}
-    return answered(signal, back.standing, heard=back.heard), expect
+    return answered(signal, standing, heard=_heard(ledger, signal, request)), {
+        request_stream(request): standing.version
+    }
 
 
 def _moved(ledger: Ledger, signal: Signal, decision: Decision, expect: Mapping[str, int]) -> Signal:
@@ -242,16 +236,15 @@ def _moved(ledger: Ledger, signal: Signal, decision: Decision, expect: Mapping[s
     return move(ledger, signal, decision.state, reason=decision.reason, kind=_KIND, more=more, expect=expect)
 
 
-def _handed_back(ledger: Ledger, requests: Requests, signal: Signal) -> _HandBack | None:
-    """Return the newest hand-back of a signal, if there is one with an answer; calls that were asked about are none."""
-    for event in ledger.events(asked_stream(signal.subject), newest_first=True):
+def handed_back(requests: Requests, subject: str) -> Standing | None:
+    """Return how the newest hand-back of a signal stands, if it ever was handed back; calls that were asked about are none."""
+    for event in requests.ledger.events(asked_stream(subject), newest_first=True):
         try:
             standing = requests.standing(str(event.data.get("request")))
         except (UnknownRequest, ForgedRecord):
             continue  # it answers nothing; `Requests.forged` tells of it
-        request = standing.request
-        if request.kind == HANDOFF and request.scope.subject == signal.subject:
-            return _HandBack(standing, _heard(ledger, signal, request.id)) if standing.decisions else None
+        if standing.request.kind == HANDOFF and standing.request.scope.subject == subject:
+            return standing
     return None
 
 
