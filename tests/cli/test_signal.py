@@ -1,9 +1,15 @@
 from __future__ import annotations
 
 import os
+import select
+import signal as signals
+import subprocess
+import sys
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.cli.conftest import COMMAND
 
 from indult.autofix.signals import SignalState, move
 from indult.ledger import Body, Draft, open_ledger
@@ -50,6 +56,14 @@ def shown(signal: Run, name: str) -> dict[str, Any]:
     """Return all that is known of a signal."""
     (row,) = signal("show", name, "--json").json
     return dict(row)
+
+
+def ledger_has(path: Path) -> bool:
+    """Tell whether there is a signal in a ledger yet."""
+    if not path.exists():
+        return False
+    with open_ledger(path) as ledger:
+        return ledger.recall("signals") != {}
 
 
 class TestAdding:
@@ -112,6 +126,24 @@ class TestAdding:
         assert ([1, 0], [0, 1]) == ([first["new"], first["again"]], [again["new"], again["again"]])
         row = shown(signal, first["ids"][0])
         assert ("log", "app.log", 4) == (row["kind"], row["source"], row["count"])
+
+    def test_a_log_that_goes_on(self, signal: Run, tmp_path: Path) -> None:
+        """Ctrl-C ends the reading of a log, and what was read by then counts."""
+        words = [sys.executable, "-c", COMMAND, "signal", "add", "--log", "-", "--pattern", "ERROR"]
+        with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+            assert process.stdin is not None
+            assert process.stdout is not None
+            # More than a batch, so that the ledger shows when they are read.
+            process.stdin.write("ERROR one\n" * 510)
+            process.stdin.flush()
+            until = time.monotonic() + 30
+            while not ledger_has(tmp_path / "ledger.db") and time.monotonic() < until:
+                select.select([], [], [], 0.05)
+            process.send_signal(signals.SIGINT)
+            assert "1 new" in process.stdout.read()
+            assert 0 == process.wait(20)
+        (row,) = signal("list", "--json").json
+        assert 500 <= row["count"] <= 510
 
     def test_the_ledger(self, signal: Run, indult: Run, tmp_path: Path) -> None:
         """What was refused again and again is a signal, once."""

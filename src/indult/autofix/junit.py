@@ -47,17 +47,21 @@ def read_junit(file: BinaryIO, *, name: str) -> Iterator[Sighting]:
             yield from read_junit(copy, name=name)
         return
     start = file.tell()
-    for _ in _Report(name).read(file):
+    for _ in _Report(name, checking=True).read(file):
         pass
     file.seek(start)
     yield from _Report(name).read(file)
 
 
 class _Report:
-    """One way through a report: where it stands in it, and what it found since it was last asked."""
+    """One way through a report: where it stands in it, and what it found since it was last asked.
 
-    def __init__(self, name: str) -> None:
+    With `checking` it finds nothing but what is wrong with the report.
+    """
+
+    def __init__(self, name: str, *, checking: bool = False) -> None:
         self._name = name
+        self._checking = checking
         self._path: list[str] = []
         self._suites: list[Mapping[str, str]] = []
         self._case: Mapping[str, str] | None = None
@@ -72,7 +76,11 @@ class _Report:
         parser.StartDoctypeDeclHandler = self._doctype
         parser.StartElementHandler = self._start
         parser.EndElementHandler = self._end
-        parser.CharacterDataHandler = self._characters
+        if not self._checking:
+            parser.CharacterDataHandler = self._characters
+        # Else each line of a text would be a call of its own.
+        parser.buffer_text = True
+        parser.buffer_size = _PIECE
         read = 0
         ended = False
         while not ended:
@@ -138,7 +146,7 @@ class _Report:
 
     def _finish(self, case: Mapping[str, str]) -> None:
         """Make a sighting of a test that has problems, or of the problem of a whole suite."""
-        if self._text is None:
+        if self._text is None or self._checking:
             return
         suite = self._suites[-1] if self._suites else {}
         within = case.get("classname", "" if case else suite.get("name", ""))

@@ -24,7 +24,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
-from indult.autofix.fingerprints import fingerprint, one_line, signal_id
+from indult.autofix.fingerprints import MOST, fingerprint, one_line, signal_id
 from indult.errors import InputError, LedgerConflict, UnknownSignal
 from indult.ledger import Body, Draft, Ledger, mask_text, utc_now
 from indult.ship.report import signal_subject
@@ -116,7 +116,7 @@ class Sighting:
             )
         if type(self.times) is not int or not 1 <= self.times <= MAX_TIMES:
             raise InputError(f"a sighting has `{self.times}` times", hint=f"a whole number from 1 to {MAX_TIMES}")
-        object.__setattr__(self, "key", self.key or self.summary)
+        object.__setattr__(self, "key", (self.key or self.summary)[:MOST])
         object.__setattr__(self, "summary", _line(self.summary, MAX_SUMMARY))
         object.__setattr__(self, "source", _line(self.source, MAX_SUMMARY))
         object.__setattr__(self, "detail", _cut(self.detail))
@@ -300,7 +300,7 @@ def _heaps(sightings: Iterable[Sighting], *, whole: bool) -> Iterator[dict[str, 
         else:
             heap.detail = sighting.detail or heap.detail
             heap.times += sighting.times
-        number, held = number + 1, held + len(sighting.detail)
+        number, held = number + 1, held + len(sighting.detail) + len(sighting.key)
         if not whole and (number >= _BATCH or held >= _BATCH_CHARACTERS):
             yield heaps
             heaps, number, held = {}, 0, 0

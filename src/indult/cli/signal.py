@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sys
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from itertools import chain
+from signal import SIGINT
+from signal import signal as handle
 from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
 import click
@@ -56,7 +58,9 @@ def command() -> None:
 @click.option("--key", metavar="TEXT", help="What makes it the same again; by default the summary.")
 @click.option("--times", metavar="N", type=int, help="How often it was seen; 1 by default.")
 @click.option("--junit", "reports", metavar="FILE", multiple=True, help="Each failed test of a JUnit report.")
-@click.option("--log", metavar="FILE", help="Each line of a log that matches; `-` for standard input.")
+@click.option(
+    "--log", metavar="FILE", help="Each line of a log that matches; `-` for standard input, until its end or Ctrl-C."
+)
 @click.option("--pattern", metavar="REGEX", help="What is looked for in the log (RE2); its group `key` is the key.")
 @click.option("--from-ledger", is_flag=True, help="Repeated denials, low grades in a row and stalled runs.")
 @db_option
@@ -93,7 +97,8 @@ def add(
         if log is not None and pattern is not None:
             compiled(pattern)
             file = sys.stdin.buffer if log == "-" else _opened(log, stack)
-            parts.append(read_log(file, pattern, source=source or ("" if log == "-" else log), kind=kind or "log"))
+            named = source or ("" if log == "-" else log)
+            parts.append(_until_interrupted(read_log(file, pattern, source=named, kind=kind or "log")))
         with open_ledger(db) as ledger:
             found = [ingest(ledger, chain.from_iterable(parts))] if parts else []
             found += [gather(ledger)] if from_ledger else []
@@ -140,6 +145,29 @@ def _first(sightings: Iterator[Sighting]) -> Iterator[Sighting]:
     for sighting in sightings:
         yield sighting
         return
+
+
+def _until_interrupted(sightings: Iterator[Sighting]) -> Iterator[Sighting]:
+    """Yield what a log tells of; Ctrl-C is a proper end of one that is followed, and what was read by then counts."""
+    reading = stopped = False
+
+    def stop(*_: object) -> None:
+        nonlocal stopped
+        stopped = True
+        # What is being written is written to its end.
+        if reading:
+            raise KeyboardInterrupt
+
+    before = handle(SIGINT, stop)
+    try:
+        with suppress(KeyboardInterrupt, StopIteration):
+            while not stopped:
+                reading = True
+                sighting = next(sightings)
+                reading = False
+                yield sighting
+    finally:
+        handle(SIGINT, before)
 
 
 def _evidence(given: str | None) -> str:
