@@ -16,7 +16,6 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from indult.actions import Action
-from indult.adapters.reasons import asked, refused
 from indult.gate.denials import denials, reported
 from indult.judgements import Judgement, Verdict
 from indult.ledger.streams import Body, Draft
@@ -167,14 +166,20 @@ def _said(event: Event, judgement: Judgement, desk: Desk) -> Answer:
             assert judgement.instead is not None
             note = f"indult: rewritten, since the call as proposed is {judgement.reason}"
             answer = Answer(Say.ALLOW, _cut(note), judgement.instead.args, _cut(note))
-        case Verdict.ASK_USER if desk.waits(judgement.request):
-            answer = Answer(Say.ASK, _cut(asked(event, judgement, desk)))
-        case Verdict.ASK_USER if judgement.request is None:
-            # No approval could be put into exact words beforehand, but a person who sees the call can still say yes to it.
-            answer = Answer(Say.ASK, _cut(refused(event, judgement, desk, desk.gate.repeated)))
         case _:
-            answer = Answer(Say.DENY, _cut(refused(event, judgement, desk, desk.gate.repeated)))
+            answer = _stopped(event, judgement, desk)
     return answer._replace(boundary=judgement.boundary)
+
+
+def _stopped(event: Event, judgement: Judgement, desk: Desk) -> Answer:
+    """Put into words that a call does not run, or not yet; most calls run, and those do not wait for this import."""
+    from indult.adapters.reasons import asked, refused
+
+    if judgement.verdict is Verdict.ASK_USER and desk.waits(judgement.request):
+        return Answer(Say.ASK, _cut(asked(event, judgement, desk)))
+    # No approval could be put into exact words beforehand, but a person who sees the call can still say yes to it.
+    open_to_see = judgement.verdict is Verdict.ASK_USER and judgement.request is None
+    return Answer(Say.ASK if open_to_see else Say.DENY, _cut(refused(event, judgement, desk, desk.gate.repeated)))
 
 
 def _permission(event: Event, desk: Desk) -> Answer:
@@ -182,6 +187,8 @@ def _permission(event: Event, desk: Desk) -> Answer:
     judgement = desk.gate.review(_action(event), desk.facts(event.session))
     if judgement.verdict is not Verdict.DENY or not judgement.enforced:
         return Answer(boundary=judgement.boundary)
+    from indult.adapters.reasons import refused
+
     return Answer(Say.DENY, _cut(refused(event, judgement, desk, 0)), boundary=judgement.boundary)
 
 

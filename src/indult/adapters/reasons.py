@@ -23,7 +23,7 @@ _PARTS: Final = 5
 _ONE_FILE: Final = ("file_path", "notebook_path", "path")
 """Arguments that name the one file that a call is about, so that there is no part to be told from another."""
 
-_STOP: Final = "Stop trying: say what you need and why, hand it back to a person with `indult report`, and go on with something else."
+_STOP: Final = "Stop trying: say what you need and why, hand it back to a person (`indult report --signal NAME --question TEXT`), and go on with something else."
 _SAME: Final = "Written in another way it is the same."
 _DENIED: Final = (
     "No approval opens this. Do what you need in a way that is allowed, or hand it back with `indult report`."

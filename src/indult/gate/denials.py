@@ -14,7 +14,6 @@ Both follow from the event of the judgement. Whoever reports a refusal that was 
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any, Final
 
 from indult.canonical import canonical, digest, parse_json
@@ -39,8 +38,8 @@ _SHOWN: Final = 5
 _LONGEST: Final = 120
 """How much of such a target is kept."""
 
-_PLAIN: Final = re.compile(r"[\w@%+=:,./-]+", re.ASCII)
-"""A word of a command that needs no quotes."""
+_PLAIN: Final = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-")
+"""Characters of a command that need no quotes."""
 
 
 def denials(subject: str) -> str:
@@ -110,7 +109,7 @@ def _word(word: object) -> str:
     if word is None:
         return "…"
     # A quoted word is written as JSON has it, which tells where it ends.
-    return word if isinstance(word, str) and _PLAIN.fullmatch(word) else canonical(word)
+    return word if isinstance(word, str) and word and _PLAIN.issuperset(word) else canonical(word)
 
 
 def _plain(read: Mapping[str, Any]) -> dict[str, Any]:
