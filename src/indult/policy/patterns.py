@@ -71,8 +71,8 @@ _FIRST_OR_NONE: Final = "?*"
 _KEYS: Final = frozenset({"id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*"})
 _SOURCES: Final = tuple(
     f"*{ending}"
-    for ending in (".c", ".cpp", ".css", ".go", ".h", ".html", ".java", ".js", ".jsx", ".md", ".php", ".py", ".pyi",
-                   ".rb", ".rs", ".rst", ".sh", ".sql", ".toml", ".ts", ".tsx", ".yaml", ".yml")
+    for ending in (".c", ".cc", ".cpp", ".cs", ".css", ".csv", ".go", ".h", ".hpp", ".html", ".java", ".js", ".json", ".jsx", ".kt", ".log", ".md", ".mjs", ".php", ".py", ".pyi",
+                   ".rb", ".rs", ".rst", ".sh", ".scss", ".sql", ".svg", ".swift", ".toml", ".ts", ".tsx", ".txt", ".vue", ".xml", ".yaml", ".yml")
 )  # fmt: skip
 """What is named like a key and ends like source code is no key: patterns for the one do not meet globs for the other."""
 

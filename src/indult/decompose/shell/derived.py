@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Final
 
 from indult.decompose.shell.words import Word
 
-__all__ = ["backups", "listed", "pieces", "whole_paths"]
+__all__ = ["backups", "listed", "pieces", "split_operands", "whole_paths"]
 
 _COPIES: Final = frozenset({"cp", "mv", "ln", "install"})
 
@@ -122,8 +123,36 @@ def pieces(name: str, words: list[Word]) -> Iterator[Word]:
     longer = ("-a", "-n", "--a", "--su", "--d") if name == "split" else ("-n", "--d")
     more = any(text.startswith(longer) or (text[:1] == "-" and "a" in text) for text in texts)
     endings = ("*",) if more or None in {word.text for word in words} else ("??", "???", "z???")
-    for prefix in ["xx" if name == "csplit" else "x", *_prefixes(name, words)]:
+    given = split_operands(words) if name == "split" else None
+    prefixes = _prefixes(name, words) if given is None else given[1:2]
+    for prefix in ["xx" if name == "csplit" else "x", *prefixes]:
         yield from (Word(None, prefix + ending) if prefix else Word(None) for ending in endings)
+
+
+_SPLIT: Final = re.compile(
+    r"-[deux]*(?:[aClbnt](?P<value>.*))?|--(?:suffix-length|bytes|line-bytes|lines|number|separator|additional-suffix)=.*"
+    r"|--(?:numeric-suffixes|hex-suffixes)(?:=\d+)?|--(?:elide-empty-files|unbuffered|verbose)",
+    re.DOTALL,
+)
+
+
+def split_operands(words: list[Word]) -> list[str] | None:
+    """Return the file and the prefix that `split` is given, as far as they are; none where its options are not known."""
+    found: list[str] = []
+    at = 0
+    while at < len(words):
+        text = words[at].text
+        at += 1
+        if text is None:
+            return None
+        if text == "-" or not text.startswith("-"):
+            found.append(text)
+            continue
+        option = _SPLIT.fullmatch(text)
+        if option is None:
+            return None
+        at += option["value"] == ""
+    return found
 
 
 def _prefixes(name: str, words: list[Word]) -> Iterator[str]:

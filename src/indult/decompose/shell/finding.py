@@ -108,6 +108,6 @@ def _chosen(tests: list[str | None]) -> list[tuple[str, str | None]]:
     found: list[tuple[str, str | None]] = []
     for at, (test, value) in enumerate(pairwise(tests)):
         left_out = (at > 0 and tests[at - 1] in _NEGATED) or tests[at + 2 : at + 3] == ["-prune"]
-        if test in _CHOSEN and not left_out:
+        if test in _CHOSEN and not left_out and (test not in _NAMED or value != "*"):
             found.append((test, value))
     return found

@@ -33,7 +33,6 @@ _OPTIONS: Final[dict[str, tuple[str, ...]]] = {
     "cargo": ("--config",),
     "bind": ("-x",),
     "complete": ("",),
-    "compgen": ("",),
     "jobs": ("-x",),
     "mapfile": ("-C",),
     "readarray": ("-C",),
@@ -297,6 +296,18 @@ def _alias(words: list[Word]) -> str:
     return "an alias changes which program a name runs" if any("=" in (word.text or "=") for word in words) else ""
 
 
+def _compgen(words: list[Word]) -> str:
+    """Mind all but the plainest ways to ask for names: words, functions and commands are expanded and run."""
+    for word in words:
+        if word.text is None or not (_COMPGEN.fullmatch(word.text) or word.text in _ACTIONS):
+            return "`compgen` runs code"
+    return ""
+
+
+_COMPGEN: Final = re.compile(r"-[abcdefgjksuv]+|-A|\w[\w./]*")
+_ACTIONS: Final = frozenset({"--"})
+
+
 def _shopt(words: list[Word]) -> str:
     """Mind options that change how words and lines are read."""
     texts = [word.text for word in words]
@@ -326,11 +337,10 @@ def _set(words: list[Word]) -> str:
     return ""
 
 
-_HARMLESS_OPTIONS: Final = frozenset(
-    {"dotglob", "globstar", "failglob", "checkwinsize", "histappend", "inherit_errexit"}
-)
+_HARMLESS_OPTIONS: Final = frozenset({"globstar", "failglob", "checkwinsize", "histappend", "inherit_errexit"})
 _HARMLESS_MODES: Final = frozenset(
     {"pipefail", "errexit", "nounset", "xtrace", "verbose", "noglob", "noclobber", "errtrace", "functrace", "allexport"}
+    | {"emacs", "vi"}
 )
 
 
@@ -430,6 +440,7 @@ _SPECIAL: Final[dict[str, Callable[[list[Word]], str]]] = {
     "shopt": _shopt,
     "set": _set,
     "getopts": _evaluated,
+    "compgen": _compgen,
     **dict.fromkeys(COMPILERS, compiles),
     **dict.fromkeys(("export", "declare", "typeset", "readonly", "local"), declares),
     "jq": queries,

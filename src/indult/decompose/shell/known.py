@@ -78,6 +78,8 @@ READERS: Final = frozenset(
         "namei",
         "lsof",
         "xargs",
+        "findmnt",
+        "mountpoint",
         "printenv",
         "nm",
         "objdump",

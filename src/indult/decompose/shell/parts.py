@@ -11,7 +11,7 @@ from indult.decompose.paths import HERE, Places
 from indult.decompose.shell.forms import other_names
 from indult.decompose.shell.hazards import hazard
 from indult.decompose.shell.loaded import loads, set_for
-from indult.decompose.shell.programs import EXEC, READ, lists, opens_nothing, plain, scripts, searched, writes
+from indult.decompose.shell.programs import EXEC, READ, counts, lists, opens_nothing, plain, scripts, searched, writes
 from indult.decompose.shell.programs import operands as touched
 from indult.decompose.shell.shfmt import Unparsable
 from indult.decompose.shell.state import State
@@ -201,7 +201,7 @@ class Parts:
             if word.text is not None:
                 for text in _candidates(word.text):
                     self._named(text, kinds, bases, also, maybe, below=below and text == word.text)
-            elif not guess:
+            elif not guess or (word.glob is None and counts(name)):
                 continue
             elif word.glob is not None and "**" in word.glob and kinds == READ:
                 self._searched(word.glob, bases, also, maybe, word.names)

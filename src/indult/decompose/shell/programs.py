@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from indult.decompose.shell.derived import backups, listed, pieces, whole_paths
+from indult.decompose.shell.derived import backups, listed, pieces, split_operands, whole_paths
 from indult.decompose.shell.inputs import included
 from indult.decompose.shell.known import GIT_HISTORY, GIT_PATHS, GIT_READERS, GIT_WRITERS, READERS, SILENT
 from indult.decompose.shell.loaded import loaded
@@ -16,6 +16,7 @@ __all__ = [
     "EXEC",
     "READ",
     "Operand",
+    "counts",
     "lists",
     "opens_nothing",
     "operands",
@@ -58,6 +59,11 @@ def lists(name: str, words: list[Word]) -> bool:
     return name in _LISTERS or (name == "find" and _does(name, words)[0] == READ)
 
 
+def counts(name: str) -> bool:
+    """Tell whether a program shows no more of files than how long they are."""
+    return name == "wc"
+
+
 def operands(name: str, words: list[Word]) -> Iterator[Operand]:
     """Yield what the words behind a command word may touch."""
     yield from (Operand(word, READ) for word in included(name, words))
@@ -85,7 +91,11 @@ def operands(name: str, words: list[Word]) -> Iterator[Operand]:
         yield from packed
         return
     if name in {"split", "xxd"} and all(word.text is not None for word in words):
-        named = [word for word in words if plain(word)]
+        given = split_operands(words) if name == "split" else None
+        if given is not None:
+            yield from (Operand(Word(one), kinds) for one, kinds in zip(given, (READ, WRITE), strict=False))
+            return
+        named = [word for at, word in enumerate(words) if plain(word) and not _counted(name, words[at - 1 : at])]
         yield from (Operand(word, WRITE if len(named) > 1 and word is named[-1] else READ) for word in words)
         return
     if name in _ZIPS and _does(name, words)[0] != READ:
@@ -114,6 +124,11 @@ def operands(name: str, words: list[Word]) -> Iterator[Operand]:
             yield Operand(word, READ if _checked(name, words, word) else kinds, below)
     if name == "find" and "delete" in kinds and not (words and plain(words[0])):
         yield Operand(Word("."), kinds, below)
+
+
+def _counted(name: str, before: list[Word]) -> bool:
+    """Tell whether a word behind an option is a number for `xxd`."""
+    return name == "xxd" and [word.text for word in before] in [["-l"], ["-c"], ["-g"], ["-s"], ["-o"]]
 
 
 def _checked(name: str, words: list[Word], word: Word) -> bool:
