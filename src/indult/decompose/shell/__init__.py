@@ -36,13 +36,22 @@ def call_parts(action: Action, cwd: str, places: Places) -> tuple[Part, ...]:
 
 def shell_parts(text: str, *, tool: str, cwd: str, places: Places) -> tuple[Part, ...]:
     """Return the parts of a shell text; what cannot be read is a part that no rule allows. Never raises for a text."""
+    parts, broken = _walked(text, tool, cwd, places, known=True)
+    if broken:
+        # A value that was relied on may be another one after all.
+        parts, _ = _walked(text, tool, cwd, places, known=False)
+    return parts
+
+
+def _walked(text: str, tool: str, cwd: str, places: Places, *, known: bool) -> tuple[tuple[Part, ...], bool]:
+    """Return the parts of a shell text, with the values of its variables where they are `known`, and whether one may be wrong."""
     from indult.decompose.shell.parts import Parts
     from indult.decompose.shell.shfmt import Unparsable
     from indult.decompose.shell.state import State
     from indult.decompose.shell.walk import Walk
 
     parts = Parts(tool, places)
-    walk = Walk(places, parts)
+    walk = Walk(places, parts, known=known)
     try:
         walk.text(text, State((places.normal(cwd),), {}))
         walk.finish()
@@ -53,4 +62,4 @@ def shell_parts(text: str, *, tool: str, cwd: str, places: Places) -> tuple[Part
     if all(part.free for part in parts.found):
         # Nothing runs that a rule could be about: then the line as a whole needs one.
         parts.nothing(text)
-    return parts.done()
+    return parts.done(), walk.bindings.broken

@@ -104,6 +104,8 @@ class Calls:
         def command(asks: str = asks, **more: Any) -> None:
             parts.command(argv, state, via=via, env=env, asks=asks, **more)
 
+        if name is None:
+            self._walk.bindings.doubt()
         if name is None or len(via) > 20:
             command(asks or ("" if name is None else "wrappers are nested too deeply"))
             return both(state)
@@ -127,6 +129,7 @@ class Calls:
     def _plain(self, argv: list[Word], name: str, state: State, command: Any, given: str | None, asks: str) -> Ends:
         """Add a command that is no wrapper."""
         base = known_as(argv[0])
+        self._walk.bindings.ran(base, argv)
         if base == "eval":
             return self._eval(argv, state, command)
         if base in {"trap", "find", "fd", "fdfind"}:
@@ -144,7 +147,7 @@ class Calls:
             return both(state)
         command(asks or self._sets(base, argv))
         if base in SHELLS and given is not None:
-            self._walk.text(given, state._replace(functions={}), shell=base)
+            self._walk.text(given, state._replace(functions={}, variables={}), shell=base)
         if base in {"cd", "pushd", "popd"}:
             return self._moved(base, argv[1:], state)
         if name == "exit":
@@ -202,7 +205,7 @@ class Calls:
         if word.text is None:
             self._walk.parts.unknown("the text of a shell is not known", "")
         else:
-            self._walk.text(word.text, state._replace(functions={}), shell=shell)
+            self._walk.text(word.text, state._replace(functions={}, variables={}), shell=shell)
 
     def _eval(self, argv: list[Word], state: State, command: Any) -> Ends:
         command(free=True, opens=False)

@@ -1,8 +1,9 @@
-"""What is known at one place of a shell text: the folders that may be in force, and the functions defined so far."""
+"""What is known at one place of a shell text: folders that may be in force, functions defined so far, and variables."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 __all__ = ["MOST_BASES", "Ends", "State", "both", "joined"]
@@ -17,6 +18,8 @@ class State(NamedTuple):
     bases: tuple[str, ...]
     functions: Mapping[str, Any]
     lost: bool = False
+    variables: Mapping[str, tuple[str, int]] = MappingProxyType({})
+    """The values of variables that are known, each with the kind of its characters."""
 
     def at(self, bases: tuple[str, ...], *, lost: bool = False) -> State:
         """Return the state in other folders."""
@@ -40,11 +43,14 @@ def both(state: State) -> Ends:
 
 
 def joined(one: State | None, other: State | None) -> State | None:
-    """Return the state of which both may be true: a function is defined only where it is in both."""
+    """Return the state of which both may be true: a function or a value is known only where it is in both."""
     if one is None or other is None or one == other:
         return one or other
     functions = one.functions
     if other.functions is not functions:
         functions = {name: body for name, body in functions.items() if other.functions.get(name) is body}
     bases = tuple(dict.fromkeys((*one.bases, *other.bases)))
-    return State(bases[:MOST_BASES], functions, one.lost or other.lost or len(bases) > MOST_BASES)
+    variables = one.variables
+    if other.variables is not variables:
+        variables = {name: value for name, value in variables.items() if other.variables.get(name) == value}
+    return State(bases[:MOST_BASES], functions, one.lost or other.lost or len(bases) > MOST_BASES, variables)

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from indult.decompose.paths import Places
 from indult.decompose.shell.arithmetic import Numbers, nodes
+from indult.decompose.shell.bindings import Bindings, assigned_in, bound, bound_to, without
 from indult.decompose.shell.calls import Calls
 from indult.decompose.shell.parts import Parts
 from indult.decompose.shell.posix import check_portable
@@ -14,11 +15,14 @@ from indult.decompose.shell.state import MOST_BASES, Ends, State, both, joined
 from indult.decompose.shell.tree import check, is_quoted
 from indult.decompose.shell.variables import secret, sensitive
 from indult.decompose.shell.words import NUMBER, QUOTED, Word, values, words
+from indult.decompose.shell.wrappers import RUNNERS
 
 __all__ = ["Walk"]
 
 _MOST_STEPS: Final = 2_000
 _MOST_TEXTS: Final = 12
+_MOST_CHOICES: Final = 12
+_MOST_ROUNDS: Final = 40
 _WRITES: Final = frozenset({">", ">>", ">|", "&>", "&>>", "<>"})
 _HERE: Final = frozenset({"<<", "<<-", "<<<"})
 _ARITHMETIC_TESTS: Final = frozenset({"-eq", "-ne", "-lt", "-le", "-gt", "-ge"})
@@ -27,18 +31,21 @@ _OPERATORS: Final = frozenset({"Excl", "Index", "Slice", "Repl", "Names", "Exp"}
 _CHANGES: Final = frozenset({"eval", "source", ".", "trap", "alias", "enable", "hash", "builtin"})
 _SETS: Final = frozenset({"declare", "typeset", "export", "readonly", "local", "let", "set", "unset", "shopt", "read"})
 _MOVES: Final = frozenset({"cd", "pushd", "popd"})
+_EXECUTES: Final = frozenset({"-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch"})
 
 
 class Walk:
     """One walk over a text and the texts within it."""
 
-    def __init__(self, places: Places, parts: Parts) -> None:
+    def __init__(self, places: Places, parts: Parts, *, known: bool = True) -> None:
         self.places = places
         self.parts = parts
         self.numbers = Numbers()
+        self.bindings = Bindings(known=known)
         self.calls = Calls(self)
         self._steps = 0
         self._texts = 0
+        self._rounds = 0
         self._running: list[str] = []
         self._called: dict[tuple[object, ...], State] = {}
         self._later: list[tuple[Any, State]] = []
@@ -169,6 +176,7 @@ class Walk:
             self.parts.command([Word("time")], state, via=[], env={}, free=True, opens=False)
             return self.stmt(_timed(node["Stmt"]), state) if node.get("Stmt") else both(state)
         if kind == "CoprocClause":
+            self.bindings.unsure(str((node.get("Name") or {}).get("Value", "")))
             self.inside(node.get("Name"), state)
             self.stmt(node["Stmt"], state)
             return both(state)
@@ -176,6 +184,7 @@ class Walk:
             return self._declare(node, state)
         self.inside(node, state)
         if kind == "LetClause":
+            self.bindings.doubt()
             self.parts.command([Word("let"), Word(None)], state, via=[], env={})
         return both(state)
 
@@ -223,13 +232,32 @@ class Walk:
         name = loop.get("Name", {}).get("Value")
         if name is not None and sensitive(name):
             self.parts.setting(name, None)
-        once = self._round(node, state)
+        if name is not None and node.get("Select"):
+            self.bindings.unsure(name)
+        # What an earlier round assigned holds in the next one.
+        state = without(state, assigned_in(node))
+        choices = [] if name is None or node.get("Select") else self._choices(loop, state)
+        once = self._each(node, state, name, choices)
         if once.bases != state.bases or once.lost != state.lost:
-            twice = self._round(node, once)
+            twice = self._each(node, once, name, choices)
             if set(twice.bases) - set(once.bases):
                 # Each round leads to another folder.
-                once = self._round(node, once._replace(lost=True))._replace(lost=True)
+                once = self._each(node, once._replace(lost=True), name, choices)._replace(lost=True)
         return both(once)
+
+    def _choices(self, loop: dict[str, Any], state: State) -> list[Word]:
+        """Return the words that a loop goes over, none where they cannot be told or are too many to look at each."""
+        found = [word for item in loop.get("Items", ()) for word in self.words(item, state)]
+        self._rounds += len(found)
+        told = all(word.text is not None or word.glob is not None for word in found)
+        return found if told and len(found) <= _MOST_CHOICES and self._rounds <= _MOST_ROUNDS else []
+
+    def _each(self, node: dict[str, Any], state: State, name: str | None, choices: list[Word]) -> State:
+        """Walk a loop once for each word that it goes over; return the state before or after it."""
+        after: State | None = None
+        for word in choices if self.bindings.known else ():
+            after = joined(after, self._round(node, bound_to(state, name or "", word)))
+        return without(after or self._round(node, state), [name or ""])
 
     def _round(self, node: dict[str, Any], state: State) -> State:
         """Walk a loop once; return the state before or after it."""
@@ -246,6 +274,7 @@ class Walk:
 
     def _function(self, node: dict[str, Any], state: State) -> Ends:
         name = node["Name"]["Value"]
+        self.bindings.doubt()
         state = state._replace(functions={**state.functions, name: node["Body"]})
         self.later([node["Body"]], state)
         # A trap that was set before may call it.
@@ -272,12 +301,18 @@ class Walk:
     def _call(self, node: dict[str, Any], state: State, stmt: dict[str, Any]) -> Ends:
         self.inside(node, state)
         env: dict[str, str | None] = {}
+        after = state
         for assign in node.get("Assigns", ()):
-            env[assign["Name"]["Value"]] = self._assigned(assign, state)
+            name = assign["Name"]["Value"]
+            env[name] = self._assigned(assign, after)
+            after = bound(after, name, env[name])
         argv: list[Word] = []
         asks = ""
+        # The word that says which program runs, and what another program runs, is not known when it is a variable.
+        bare = state._replace(variables={})
+        told = bare if _runs_others(node) else state
         for arg in node.get("Args", ()):
-            found = self.words(arg, state)
+            found = self.words(arg, told if argv else bare)
             if not argv and (len(found) > 1 or (found and _braces(arg))):
                 asks = "braces make the word that says which program runs"
             argv += found
@@ -285,11 +320,14 @@ class Walk:
             for name, value in env.items():
                 if sensitive(name):
                     self.parts.setting(name, value)
-            return both(state)
+            return both(after)
+        # Some shells keep what stands before some builtins.
+        self.bindings.unsure(*env)
         return self.calls.run(argv, state, env=env, asks=asks, given=_given(stmt))
 
     def _assigned(self, assign: dict[str, Any], state: State) -> str | None:
         if assign.get("Append") or assign.get("Index") or assign.get("Array"):
+            self.bindings.unsure(assign["Name"]["Value"])
             return None
         value = assign.get("Value")
         if value is None:
@@ -302,16 +340,23 @@ class Walk:
         self.inside(node, state)
         variant = node["Variant"]["Value"]
         argv, asks = [Word(variant)], ""
+        plain = variant == "export" and all(arg.get("Name") and not arg.get("Naked") for arg in node.get("Args", ()))
         for arg in node.get("Args", ()):
             name = arg.get("Name", {}).get("Value")
             if name is not None:
                 value = None if arg.get("Naked") else self._assigned(arg, state)
+                if plain:
+                    state = bound(state, name, value)
+                else:
+                    self.bindings.unsure(name)
                 argv.append(Word(name) if arg.get("Naked") else Word(None if value is None else f"{name}={value}"))
                 asks = asks or (f"`{name}` decides which code runs" if sensitive(name) else "")
                 continue
             for word in self.words(arg["Value"], state):
                 argv.append(word)
                 asks = asks or _declared(variant, word)
+        if not plain:
+            self.bindings.ran(variant, argv)
         self.parts.command(argv, state, via=[], env={}, asks=asks)
         return both(state)
 
@@ -334,6 +379,9 @@ class Walk:
             return None
         if name in _NUMBERS:
             return "", NUMBER
+        known = self.bindings.value(name, state)
+        if known is not None:
+            return known
         if name == "HOME" and self.places.home is not None:
             return self.places.home, QUOTED
         if name == "PWD" and len(state.bases) == 1 and not state.lost:
@@ -348,8 +396,10 @@ class Walk:
     def _redirect(self, redirect: dict[str, Any], state: State) -> None:
         op, word = redirect["Op"], redirect.get("Word")
         name = redirect.get("N", {}).get("Value", "")
-        if name.startswith("{") and sensitive(name.strip("{}")):
-            self.parts.setting(name.strip("{}"), None)
+        if name.startswith("{"):
+            self.bindings.unsure(name.strip("{}"))
+            if sensitive(name.strip("{}")):
+                self.parts.setting(name.strip("{}"), None)
         self.inside(word, state)
         if op in _HERE:
             if op == "<<<" or not is_quoted(word or {}):
@@ -404,6 +454,10 @@ class Walk:
     def _parameter(self, node: dict[str, Any]) -> None:
         name = node.get("Param", {}).get("Value", "")
         op = node.get("Exp", {}).get("Op", "")
+        if op in {"=", ":="}:
+            self.bindings.unsure(name)
+            if node.get("Excl"):
+                self.bindings.doubt()
         if op in {"=", ":="} and (sensitive(name) or node.get("Excl")):
             self.parts.setting(name, None)
         if op == "@":
@@ -418,6 +472,7 @@ class Walk:
 
     def _arithmetic(self, node: Any) -> None:
         why = self.numbers.why(node)
+        self.bindings.counted(node)
         if why:
             self.parts.reason(why)
         for one in nodes(node):
@@ -445,6 +500,15 @@ def _timed(stmt: dict[str, Any]) -> dict[str, Any]:
     if args and _literal(args[0]).startswith("-"):
         raise Unparsable("`time` has an option that is not read")
     return stmt
+
+
+def _runs_others(node: dict[str, Any]) -> bool:
+    """Tell whether a command may run another one that its words say, as wrappers, shells and some searches do."""
+    texts = [_plain(arg) for arg in node.get("Args", ())]
+    name = (texts[0] or "").rpartition("/")[2] if texts else ""
+    if name in {"find", "fd", "fdfind"}:
+        return not _EXECUTES.isdisjoint(texts)
+    return not name or "\\" in name or name in RUNNERS
 
 
 def _literal(word: dict[str, Any]) -> str:

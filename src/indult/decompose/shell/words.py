@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 
 from indult.decompose.shell.braces import expanded
 
-__all__ = ["ANY", "BARE", "NUMBER", "QUOTED", "SPLIT", "Mark", "Value", "Word", "marks", "values", "words"]
+__all__ = ["ANY", "BARE", "FOUND", "NUMBER", "QUOTED", "SPLIT", "Mark", "Value", "Word", "marks", "values", "words"]
 
 BARE: Final = 0
 """A character as it stands."""
@@ -24,6 +24,8 @@ SPLIT: Final = 3
 """A text that is not known and may be any number of words."""
 NUMBER: Final = 4
 """A number that is not known."""
+FOUND: Final = 5
+"""A character of a glob that stands for a name which it found."""
 
 Mark = tuple[str, int]
 Value = Callable[[dict[str, Any]], tuple[str, int] | None]
@@ -138,6 +140,9 @@ def _parameter(part: dict[str, Any], value: Value, *, quoted: bool) -> list[Mark
         one = quoted and name != "@" and not _is_list(part)
         return [("", ANY if one else SPLIT)]
     text, kind = known
+    if kind == FOUND:
+        # A name may hold blanks and stars, by which it comes apart where it is not quoted.
+        return [("", QUOTED), *((char, FOUND) for char in text)] if quoted else [("", SPLIT)]
     if kind == QUOTED:
         plain = quoted or not (_WILD | set(" \t\n\\")).intersection(text)
         return [("", QUOTED), *((char, QUOTED) for char in text)] if plain else [("", SPLIT)]
@@ -162,7 +167,7 @@ def words(parts: Iterable[dict[str, Any]], value: Value, home: Callable[[str], s
 def values(parts: Iterable[dict[str, Any]], value: Value, home: Callable[[str], str | None]) -> Word:
     """Return the one word of an assignment or a subject, which is neither split nor searched for files."""
     row = _tilde(marks(parts, value), home)
-    if any(kind in {ANY, SPLIT, NUMBER} for _, kind in row):
+    if any(kind in {ANY, SPLIT, NUMBER, FOUND} for _, kind in row):
         return Word(None)
     return Word("".join(char for char, _ in row))
 
@@ -201,7 +206,7 @@ def _is_wild(row: list[Mark], at: int) -> bool:
     char, kind = row[at]
     if kind == BARE and char == "[":
         return _closing(row, at) is not None
-    return kind == NUMBER or (kind == BARE and char in _WILD)
+    return kind in {NUMBER, FOUND} or (kind == BARE and char in _WILD)
 
 
 def _glob(row: list[Mark]) -> str:

@@ -8,7 +8,7 @@ from typing import Final
 
 from indult.decompose.shell.words import Word
 
-__all__ = ["SHELLS", "Inner", "Opaque", "shell_text", "unwrap"]
+__all__ = ["RUNNERS", "SHELLS", "Inner", "Opaque", "shell_text", "unwrap"]
 
 SHELLS: Final = frozenset({"bash", "sh", "dash", "zsh", "ksh"})
 """Shells whose `-c` text is read as a part of the line."""
@@ -62,6 +62,10 @@ _WRAPPERS: Final[dict[str, _Options]] = {
         _long("arg-file delimiter max-lines max-args max-procs max-chars replace-all"),
     ),
 }  # fmt: skip
+
+
+RUNNERS: Final = frozenset({*_WRAPPERS, *SHELLS, "eval", "trap", "source", ".", "parallel", "watch", "ssh"})
+"""Programs whose words may be another command, or a text for a shell."""
 
 
 @dataclass(slots=True)
