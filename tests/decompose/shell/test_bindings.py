@@ -157,7 +157,7 @@ def fits(words: list[Any], argv: list[str]) -> bool:
     if first is None:
         return any(fits(rest, argv[at:]) for at in range(len(argv) + 1))
     if isinstance(first, dict):
-        pattern = re.sub(r"\*+", "*", first["glob"])
+        pattern = re.sub(r"\*+", "*", first["glob"].replace("**/", "*"))
         return any(
             all(fnmatchcase(one, pattern) for one in argv[:at]) and fits(rest, argv[at:])
             for at in range(1, len(argv) + 1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from indult.decompose.shell.finding import taken
+from indult.decompose.shell.piped import takes_whole_names
 from indult.decompose.shell.state import MOST_BASES, Ends, State, both
 from indult.decompose.shell.variables import sensitive
 from indult.decompose.shell.words import Word
@@ -92,10 +93,11 @@ class Calls:
         asks: str = "",
         given: str | None = None,
         functions: bool = True,
+        piped: Word | None = None,
     ) -> Ends:
         """Add the command and all that it runs; return the state behind it.
 
-        `functions` tells that a function of this name is called; behind a wrapper, the program of that name runs.
+        `piped` are the names that it is handed by a pipe. `functions` tells that a function of this name is called; behind a wrapper, the program of that name runs.
         """
         via = via or []
         asks = asks or next((f"`{name}` decides which code runs" for name in env if sensitive(name)), "")
@@ -119,7 +121,7 @@ class Calls:
             command(asks or str(exc), tails=True)
             return both(state)
         if inner is not None:
-            return self._wrapped(argv, inner, state, env, via, asks)
+            return self._wrapped(argv, inner, state, env, via, asks, piped)
         if text is not None:
             command(free=True, opens=False)
             self._text(text[0], state, text[1])
@@ -175,6 +177,7 @@ class Calls:
         env: dict[str, str | None],
         via: list[list[Any]],
         asks: str,
+        piped: Word | None,
     ) -> Ends:
         """Add a wrapper, which needs no rule, and what it runs, which does."""
         parts = self._walk.parts
@@ -183,7 +186,7 @@ class Calls:
             parts.redirected("read", word, state)
         words = inner.words
         if inner.name == "xargs":
-            words = _filled(inner)
+            words = _filled(inner, piped if piped is not None and takes_whole_names(inner.own) else _UNKNOWN)
         inside = state
         if inner.folder is not None:
             inside = self._moved("cd", [inner.folder], state).done or state
@@ -253,12 +256,16 @@ class Calls:
         return Ends(State(kept, state.functions, (state.lost and not absolute) or kept != bases), state)
 
 
-def _filled(inner: Inner) -> list[Word]:
-    """Return the words of a command of xargs with what is not known where it is put."""
+def _filled(inner: Inner, names: Word) -> list[Word]:
+    """Return the words of a command of xargs with the names that it is handed where they are put."""
     if inner.replaced is None:
-        return [*inner.words, _UNKNOWN]
+        return [*inner.words, names]
     hole = inner.replaced
-    return [Word(None) if word.text is not None and hole in word.text else word for word in inner.words]
+    one = Word(None) if names is _UNKNOWN else names
+    return [
+        word if word.text is None or hole not in word.text else one if at and word.text == hole else Word(None)
+        for at, word in enumerate(inner.words)
+    ]
 
 
 def _behind_dashes(argv: list[Word]) -> list[Word]:

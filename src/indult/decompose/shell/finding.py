@@ -7,7 +7,7 @@ from typing import Final
 
 from indult.decompose.shell.words import Word
 
-__all__ = ["taken"]
+__all__ = ["found", "taken"]
 
 _RUNS: Final = {
     "find": frozenset({"-exec", "-execdir", "-ok", "-okdir"}),
@@ -49,8 +49,8 @@ def taken(name: str, argv: list[Word]) -> tuple[list[Word], list[tuple[list[Word
         at += 1
         if words:
             commands.append((option, words))
-    found = _found(own) if program == "find" else _UNKNOWN
-    return own, [(_fill(program, words, found), option in _BESIDE) for option, words in commands]
+    names = found(own) if program == "find" else _UNKNOWN
+    return own, [(_fill(program, words, names), option in _BESIDE) for option, words in commands]
 
 
 def _fill(program: str, words: list[Word], found: Word) -> list[Word]:
@@ -66,7 +66,7 @@ def _fill(program: str, words: list[Word], found: Word) -> list[Word]:
     return [*filled, _UNKNOWN] if program == "fd" and filled == words else filled
 
 
-def _found(words: list[Word]) -> Word:
+def found(words: list[Word]) -> Word:
     """Return a glob for all that a search may find, nothing known where it may be anything.
 
     It is `START/**` where nothing is picked out by name, or by several that stand beside it, `START/**/NAME` where one

@@ -68,6 +68,7 @@ class Parts:
         shown: dict[str, Any] = {"argv": [word.shown for word in argv], "cwd": self._folder(state)}
         shown.update({key: value for key, value in (("via", via), ("env", env)) if value})
         also = list(other_names(argv, folds=self._places.fs.folds))
+        also += self._taken_back(argv, state)
         maybe: dict[str, None] = {}
         files = self._executed(argv, state, also)
         if files:
@@ -190,6 +191,20 @@ class Parts:
             for name in self._places.names(base, HERE) or ():
                 if name != HERE:
                     also.extend(f"exec:{one}" for one in (name, *self._places.folded([name])))
+
+    def _taken_back(self, argv: list[Word], state: State) -> tuple[str, ...]:
+        """Return the other names of `git checkout NAME` where a file of that name is there, which is then taken back."""
+        if len(argv) != 3 or argv[1].text != "checkout" or (argv[0].text or "").rpartition("/")[2] != "git":
+            return ()
+        text = argv[2].text
+        if not text or text.startswith("-"):
+            return ()
+        fs = self._places.fs
+        paths = [self._places.join(base, text) for base in self._bases(state, text)]
+        there = any(fs.folder(one) or fs.link(one) is not None or fs.digest(one) is not None for one in paths)
+        if not there and not state.lost:
+            return ()
+        return other_names([*argv[:2], Word("--"), argv[2]], folds=fs.folds)
 
     def _operands(self, name: str, words: list[Word], state: State, also: list[str], maybe: dict[str, None]) -> None:
         """Add the names of the files that the words behind a program may be."""

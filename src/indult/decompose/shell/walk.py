@@ -9,6 +9,7 @@ from indult.decompose.shell.arithmetic import Numbers, nodes
 from indult.decompose.shell.bindings import Bindings, assigned_in, bound, bound_to, without
 from indult.decompose.shell.calls import Calls
 from indult.decompose.shell.parts import Parts
+from indult.decompose.shell.piped import handed
 from indult.decompose.shell.posix import check_portable
 from indult.decompose.shell.shfmt import Unparsable, parse
 from indult.decompose.shell.state import MOST_BASES, Ends, State, both, joined
@@ -46,6 +47,7 @@ class Walk:
         self._steps = 0
         self._texts = 0
         self._rounds = 0
+        self._handed: dict[int, Word] = {}
         self._running: list[str] = []
         self._called: dict[tuple[object, ...], State] = {}
         self._later: list[tuple[Any, State]] = []
@@ -200,11 +202,14 @@ class Walk:
                 break
             left = inner["Cmd"]
         pipe = chain[-1][0] in {"|", "|&"}
+        before = [inner]
         ends = self.stmt(inner, state)
         if pipe:
             ends = both(state)
         for op, right in reversed(chain):
             if op in {"|", "|&"}:
+                self._hand(before if op == "|" else [], right, state)
+                before.append(right)
                 self.stmt(right, state)
                 ends = both(state)
             elif op == "&&":
@@ -216,6 +221,22 @@ class Walk:
             else:
                 raise Unparsable(f"it holds the operator `{op}`, which is not read")
         return ends
+
+    def _hand(self, before: list[dict[str, Any]], right: dict[str, Any], state: State) -> None:
+        """Note which names the commands before it hand to the command at the end of a pipe, if that can be told."""
+        command = right.get("Cmd") or {}
+        texts = [_plain(arg) for arg in command.get("Args", ())]
+        reads = any(one.get("Op") not in _WRITES | {">&"} or one.get("Op") == "<>" for one in right.get("Redirs", ()))
+        self._handed.pop(id(command), None)
+        if not before or command.get("Type") != "CallExpr" or texts[:1] != ["xargs"] or reads or state.functions:
+            return
+        bare = state._replace(variables={})
+        argvs = [
+            [word for arg in (one.get("Cmd") or {}).get("Args", ()) for word in self.words(arg, bare)] for one in before
+        ]
+        names = handed(before, argvs)
+        if names is not None:
+            self._handed[id(command)] = names
 
     def _if(self, node: dict[str, Any], state: State) -> Ends:
         test = self.run(node["Cond"], state) if node.get("Cond") else both(state)
@@ -323,7 +344,9 @@ class Walk:
             return both(after)
         # Some shells keep what stands before some builtins.
         self.bindings.unsure(*env)
-        return self.calls.run(argv, state, env=env, asks=asks, given=_given(stmt))
+        return self.calls.run(
+            argv, state, env=env, asks=asks, given=_given(stmt), piped=self._handed.pop(id(node), None)
+        )
 
     def _assigned(self, assign: dict[str, Any], state: State) -> str | None:
         if assign.get("Append") or assign.get("Index") or assign.get("Array"):
