@@ -141,6 +141,7 @@ def scripts(number: int, seed: int) -> list[str]:
     chance = random.Random(seed)
 
     def text(depth: int) -> str:
+        """Return a text with texts of less depth in it."""
         form = chance.choice(FORMS)
         return form.format(
             *(text(depth - 1) if depth and chance.random() < 0.5 else chance.choice(PIECES) for _ in range(4))
