@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from uuid import uuid4
 
 import pytest
 from tests.autofix.bench import until
@@ -16,12 +17,14 @@ from tests.autofix.bench import until
 from indult.autofix import processes
 from indult.autofix.processes import Seen, below, end, marked, seen, send, start_of
 
+MARK = uuid4().hex
+
 
 @pytest.fixture(name="child")
 def _child() -> Iterator[subprocess.Popen[bytes]]:
     """Start a process with a mark in its environment, and a child of its own."""
     line = "import os, time; os.fork(); time.sleep(600)"
-    child = subprocess.Popen([sys.executable, "-c", line], env={**os.environ, "MARK": "m-1"}, start_new_session=True)
+    child = subprocess.Popen([sys.executable, "-c", line], env={**os.environ, "MARK": MARK}, start_new_session=True)
     until(lambda: len(below([child.pid], seen())) == 1)
     yield child
     os.killpg(child.pid, signal.SIGKILL)
@@ -58,8 +61,8 @@ def test_the_mark_is_a_whole_variable(child: subprocess.Popen[bytes]) -> None:
     """A process is known by a variable and its value, and by no part of it."""
     among = seen()
 
-    assert {child.pid, *below([child.pid], among)} == {*marked("MARK=m-1", among)}
-    assert {*()} == {*marked("MARK=m-", among), *marked("ARK=m-1", among)}
+    assert {child.pid, *below([child.pid], among)} == {*marked(f"MARK={MARK}", among)}
+    assert {*()} == {*marked(f"MARK={MARK[:-1]}", among), *marked(f"ARK={MARK}", among)}
 
 
 def test_one_that_has_ended_runs_no_more() -> None:
