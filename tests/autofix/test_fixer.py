@@ -20,6 +20,7 @@ from indult.autofix import fixer, keeper
 from indult.autofix.fixer import Process, end_left
 from indult.autofix.processes import seen, start_of
 from indult.autofix.workspace import Workspace
+from indult.errors import ShipError
 
 WILD = """
 import os, signal, subprocess, sys, time
@@ -213,6 +214,40 @@ class Failing(list[Process]):
 
     def append(self, process: Process) -> None:
         raise RuntimeError("no ledger")
+
+
+class TestPranks:
+    @pytest.mark.parametrize("prank", ["os.mkfifo(path)", "os.mkdir(path)", "os.symlink('/etc/passwd', path)"])
+    def test_something_else_in_the_place_of_our_files(self, bench: Bench, prank: str) -> None:
+        """Whatever a fixer puts in the place of files of ours, nobody waits for it, and the next call works."""
+        came = bench.run(
+            "import os",
+            "here = os.path.dirname(os.environ['INDULT_TASK'])",
+            "for name in ('task.md', 'output.log', 'usage.json', 'keeper.log', 'excludes', 'index', 'message'):",
+            "    path = os.path.join(here, name)",
+            "    if os.path.lexists(path): os.unlink(path)",
+            f"    {prank}",
+            "open('new', 'w')",
+        )
+        assert ("done", 1) == (came.why, len(came.usage.notes))
+        assert bench.workspace.commit("Fix it") is not None
+
+        came = bench.run("import sys", "print(sys.stdin.read())", task="again")
+
+        assert ("done", "again\n", ()) == (came.why, came.output, came.usage.notes)
+        bench.workspace.remove(keep_branch=False)
+        assert not Path(bench.workspace.place).exists()
+
+    def test_the_folder_is_gone(self, bench: Bench) -> None:
+        """A fixer that removes its own folder has ended, and the next call is an error."""
+        came = bench.run("import os, shutil", "shutil.rmtree(os.path.dirname(os.environ['INDULT_TASK']))")
+
+        assert ("done", "") == (came.why, came.output)
+        for call in (lambda: bench.run(""), lambda: bench.workspace.commit("x")):
+            with pytest.raises(ShipError):
+                call()
+        bench.workspace.remove(keep_branch=False)
+        assert "main" == bench.repo.git("for-each-ref", "--format=%(refname:short)")
 
 
 class TestOutput:

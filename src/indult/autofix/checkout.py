@@ -17,8 +17,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from indult.disk import Disk
 from indult.errors import ShipError
-from indult.setup.writing import digest
+from indult.setup.writing import digest, replace_file
 from indult.ship.process import Git, failed
 
 __all__ = ["Checkout", "gone"]
@@ -161,7 +162,8 @@ class Checkout:
 
     def _made(self, git: Git, here: Mapping[str, str], parent: str, tree: str, message: str) -> str:
         text = self.index.with_name("message")
-        text.write_text(message.strip("\n") + "\n", encoding="utf-8", errors="replace")
+        gone(text)
+        replace_file(text, (message.strip("\n") + "\n").encode(errors="replace"), mode=0o600)
         words = ("commit-tree", tree, "-p", parent, "-F", str(text))
         return self._said(git, *words, more={**here, **self._author(git, here)}, what="commit")
 
@@ -279,11 +281,7 @@ def _place(entry: Path) -> Path | None:
 
 
 def _line(path: Path) -> str:
-    try:
-        with path.open("rb") as file:
-            return os.fsdecode(file.read(10_000)).strip()
-    except OSError:
-        return ""
+    return os.fsdecode((Disk(str(path.parent)).content(str(path)) or b"")[:10_000]).strip()
 
 
 @contextmanager

@@ -109,9 +109,10 @@ def run_fixer(
 
     Raises:
         RunError: The keeper itself cannot be started.
+        ShipError: The folder of the workspace cannot be written to.
     """
     mark = secrets.token_hex(12)
-    _prepare(workspace, task)
+    workspace.prepare(task)
     order = {
         "words": list(words),
         "cwd": workspace.tree,
@@ -174,12 +175,6 @@ def _fetch(pid: int) -> None:
     """Fetch a keeper that has ended, if it was a child of this process that nobody else waits for."""
     with suppress(ChildProcessError, OSError):
         os.waitpid(pid, os.WNOHANG)
-
-
-def _prepare(workspace: Workspace, task: str) -> None:
-    """Write the task, and take away what the call before this one said it used."""
-    Path(workspace.task).write_text(task, encoding="utf-8", errors="surrogatepass")
-    Path(workspace.usage).unlink(missing_ok=True)
 
 
 class _Watch:
@@ -311,9 +306,10 @@ def _ended(watch: _Watch, workspace: Workspace) -> Ended:
 def _tail(path: str) -> str:
     """Return the end of a file as text."""
     try:
-        with open(path, "rb") as file:
+        # Whatever a fixer put in the place of the file, nobody waits for it.
+        with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC), "rb") as file:
             size = file.seek(0, os.SEEK_END)
             file.seek(max(0, size - _TAIL))
-            return file.read().decode(errors="replace")
+            return file.read(_TAIL).decode(errors="replace")
     except OSError:
         return ""

@@ -19,7 +19,7 @@ from typing import Final, NamedTuple
 
 __all__ = ["KILLED", "Seen", "below", "end", "marked", "seen", "send", "start_of"]
 
-KILLED: Final = 10.0
+KILLED: Final = 30.0
 """For how many seconds processes are killed over and over, before those that are left are told of and left."""
 
 _LINUX: Final = sys.platform == "linux"

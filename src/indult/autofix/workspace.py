@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from indult.autofix.checkout import Checkout, gone
 from indult.canonical import parse_json
+from indult.disk import Disk
 from indult.errors import ConfigurationError, IndultError, ShipError
 from indult.places import repository_ledger
 from indult.setup.harnesses import ENTRIES, merged
@@ -112,10 +113,10 @@ class Workspace:
         # Git names a work tree by its real path; in the place of the last folder there may be a link by now.
         place = str(Path(os.path.realpath(Path(place).parent)) / Path(place).name)
         try:
-            data = parse_json((Path(place) / _ABOUT).read_bytes(), name="workspace")
+            data = parse_json(Disk(place).content(str(Path(place) / _ABOUT)) or b"", name="workspace")
             words = {name: str(data[name]) for name in ("common", "branch", "start", "database")}
             hooks = {str(path): str(found) for path, found in data["hooks"].items()}
-        except (OSError, IndultError, KeyError, TypeError, AttributeError):
+        except (IndultError, KeyError, TypeError, AttributeError):
             return cls(place, common="", branch="", start="")
         return cls(place, hooks=hooks, **words)
 
@@ -129,6 +130,16 @@ class Workspace:
     def fix(self) -> str:
         """The name of the fix."""
         return Path(self.place).name
+
+    def prepare(self, task: str) -> None:
+        """Write the task of the next call of a fixer, and take away what the one before it printed and said it used.
+
+        Raises:
+            ShipError: The folder is gone, or cannot be written to.
+        """
+        for path in (self.output, self.usage, str(Path(self.place) / "keeper.log")):
+            gone(Path(path))
+        self._put(Path(self.task), task.encode(errors="replace"))
 
     def head(self) -> str:
         """Return the commit that the branch is at; the one where it began, if the branch is gone."""
@@ -215,14 +226,27 @@ class Workspace:
         data: dict[str, Any] = {
             name: getattr(self, name) for name in ("common", "branch", "start", "database", "hooks")
         }
-        replace_file(Path(self.place) / _ABOUT, (json.dumps({"schema": 1, **data}) + "\n").encode(), mode=0o600)
+        self._put(Path(self.place) / _ABOUT, (json.dumps({"schema": 1, **data}) + "\n").encode())
 
     def _exclude(self) -> Path:
         """Write what git has to ignore: our hook files, and what the person's own git ignores everywhere."""
         place = Path(self.place) / "excludes"
         lines = "".join(f"/{path}\n" for path in self.hooks)
-        replace_file(place, _ignored(self.common) + b"\n" + lines.encode(), mode=0o600)
+        self._put(place, _ignored(self.common) + b"\n" + lines.encode())
         return place
+
+    def _put(self, path: Path, content: bytes) -> None:
+        """Put a file of ours in its place, whatever a fixer may have put there.
+
+        Raises:
+            ShipError: It cannot be written.
+        """
+        try:
+            if path.is_dir():
+                gone(path)
+            replace_file(path, content, mode=0o600)
+        except OSError as exc:
+            raise ShipError(f"`{path}` cannot be written: {(exc.strerror or str(exc)).lower()}") from exc
 
 
 def _hooks(tree: str, harness: str) -> Change:
@@ -250,8 +274,4 @@ def _ignored(common: str) -> bytes:
             command, env={**environment, "GIT_DIR": common}, capture_output=True, check=False, timeout=60
         )
         path = Path(os.fsdecode(done.stdout).strip()) if done.stdout.strip() else path
-    try:
-        with path.open("rb") as file:
-            return file.read(_LARGEST)
-    except OSError:
-        return b""
+    return (Disk(common).content(str(path)) or b"")[:_LARGEST]
