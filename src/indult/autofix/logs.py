@@ -66,7 +66,11 @@ class Ends:
 
 def plain(text: str) -> str:
     """Return output as it ended up on a terminal: without colours, and of a line that was drawn again the last."""
-    lines = _ESCAPES.sub("", text).replace("\r\n", "\n").split("\n")
+    if "\x1b" in text:
+        text = _ESCAPES.sub("", text)
+    if "\r" not in text:
+        return text
+    lines = text.replace("\r\n", "\n").split("\n")
     return "\n".join(line.rstrip("\r").rpartition("\r")[2] for line in lines)
 
 
