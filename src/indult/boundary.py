@@ -47,6 +47,9 @@ _MOST_ERROR: Final = 300
 _MOST_ERRORS: Final = 100
 """How many errors are told of one action."""
 
+_MOST_FOUND: Final = 3
+"""How many of the files that a search must not read are named."""
+
 _NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 
 
@@ -283,6 +286,8 @@ class Boundary:
                 answer = self._granted(answer, part, used)
             if part.maybe:
                 answer = self._unsure(answer, part)
+            if part.finds is not None and answer[0].group == _ALLOWS:
+                answer = self._come_upon(answer, part, part.finds(), action, facts)
             answers.append(answer)
         return answers
 
@@ -323,6 +328,29 @@ class Boundary:
             return answer
         unsure = _ruling(_ASKS, tuple(rules.values()), {}, "what it touches cannot be told beforehand")
         return _strictest([answer, (unsure, (), False, _NOTHING, ())])
+
+    def _come_upon(
+        self, answer: _Answer, part: Part, names: tuple[str, ...] | None, action: Action, facts: Mapping[str, Any]
+    ) -> _Answer:
+        """Return the answer to a part that reads all below a folder, where it comes upon what a rule denies to read."""
+        if names is None:
+            return (_ruling(_ASKS, (self.policy.default_rule,), {}, "it reads too many files to be looked at"), *answer[1:])
+        denied: dict[str, tuple[Rule, ...]] = {}
+        for name in names:
+            target = f"read:{name}"
+            if not self.policy.bucket(part.tool, target).rules[0]:
+                continue
+            ruling = self._answer(part.tool, target.__str__, action, facts)[0]
+            if ruling.group < _ASKS:
+                denied[name] = ruling.rules
+            if len(denied) >= _MOST_FOUND:
+                break
+        if not denied:
+            return answer
+        shown = ", ".join(f"`{_cut(name)}`" for name in denied)
+        why = f"it would read {shown}: leave such files out, or name the folders that are meant"
+        rules = {rule.id: rule for found in denied.values() for rule in found}
+        return _strictest([answer, (_ruling(_ASKS, tuple(rules.values()), {}, why), (), False, _NOTHING, ())])
 
     def _granted(self, answer: _Answer, part: Part, used: list[tuple[str, tuple[str, ...]]]) -> _Answer:
         """Return the answer with an ask turned into an approval where live grants cover the part under every rule.

@@ -31,6 +31,14 @@ class Disk:
         """Tell whether a folder is at a path."""
         return os.path.isdir(path)  # noqa: PTH112 (a path may hold what `Path` changes)
 
+    def entries(self, path: str) -> list[tuple[str, str]]:
+        """Return what is in a folder: each name, and what it is; nothing of a folder that cannot be read."""
+        try:
+            with os.scandir(path) as found:
+                return [(one.name, _kind(one)) for one in found]
+        except (OSError, ValueError):
+            return []
+
     def spelled(self, path: str) -> str:
         """Return the path as its folders list it, as far as it exists."""
         if not self.folds:
@@ -74,6 +82,15 @@ class Disk:
         if name in names:
             return name
         return next((one for one in sorted(names) if one.casefold() == name.casefold()), name)
+
+
+def _kind(entry: os.DirEntry[str]) -> str:
+    try:
+        if entry.is_symlink():
+            return "link"
+        return "folder" if entry.is_dir(follow_symlinks=False) else "file"
+    except OSError:
+        return "file"
 
 
 def _folds(root: str) -> bool:

@@ -9,6 +9,7 @@ from typing import Any, Final
 from indult.actions import Action
 from indult.decompose import Part
 from indult.decompose.paths import HERE, Places
+from indult.decompose.searches import Filter, finder
 from indult.decompose.shell.braces import expanded
 from indult.decompose.shell.shfmt import Unparsable
 from indult.decompose.shell.words import BARE
@@ -181,7 +182,16 @@ class _Files:
                 # Whatever lies in the folder, for rules about all of it.
                 also=(f"read:{self._below(part.origin, '-')}",),
                 maybe=tuple(dict.fromkeys(f"read:{one}" for one in self._found(part.origin, glob))),
+                finds=None if self._action.tool in _FINDS else self._finder(part.origin, glob),
             )
+
+    def _finder(self, name: str, glob: str | None) -> Callable[[], tuple[str, ...] | None]:
+        """Return what lists the files that a search of texts reads: all but what is ignored, or what its glob finds."""
+        globs = [] if glob is None else _braced(glob)
+        taken = [one.rpartition("/")[2] for one in globs if not one.startswith("!")]
+        only = tuple(taken) if all(one.strip("*") for one in taken) else ()
+        start = self._places.join(self._places.root, name)
+        return finder(self._places, [(start, Filter(ignored=bool(taken), only=only))])
 
     def _found(self, name: str, glob: str | None) -> Iterator[str]:
         """Yield what a search may find, as globs.

@@ -35,6 +35,9 @@ class FileSystem(Protocol):
     def folder(self, path: str) -> bool:
         """Tell whether a folder is at a path."""
 
+    def entries(self, path: str) -> Iterable[tuple[str, str]]:
+        """Return what is in a folder: each name, and `folder`, `link` or `file`; nothing of what is no folder."""
+
     def spelled(self, path: str) -> str:
         """Return the path in the spelling that the disk has it in; what does not exist stays as it is."""
 

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from indult.canonical import canonical
 from indult.decompose import Part
 from indult.decompose.paths import HERE, Places
+from indult.decompose.searches import Filter, finder
 from indult.decompose.shell.forms import other_names
 from indult.decompose.shell.hazards import hazard
 from indult.decompose.shell.loaded import loads, set_for
-from indult.decompose.shell.programs import EXEC, READ, counts, lists, opens_nothing, plain, scripts, searched, writes
+from indult.decompose.shell.programs import EXEC, READ, counts, lists, opens_nothing, plain, scripts, writes
 from indult.decompose.shell.programs import operands as touched
+from indult.decompose.shell.searching import searches
 from indult.decompose.shell.shfmt import Unparsable
 from indult.decompose.shell.state import State
 from indult.decompose.shell.words import Word
@@ -43,6 +45,7 @@ class Parts:
         self._looked = self._possible = 0
         self._runs: list[tuple[int, frozenset[str]]] = []
         self._written: set[str] = set()
+        self._starts: list[tuple[str, Filter]] = []
 
     def command(
         self,
@@ -70,6 +73,7 @@ class Parts:
         also = list(other_names(argv, folds=self._places.fs.folds))
         also += self._taken_back(argv, state)
         maybe: dict[str, None] = {}
+        self._starts = []
         files = self._executed(argv, state, also)
         if files:
             shown["files"] = files
@@ -87,7 +91,9 @@ class Parts:
         if writes(name) and not loader:
             self._written.update(one[6:] for one in also if one.startswith("write:"))
         at = len(self.found)
-        self._add(f"command:{canonical(shown)}", also=also, maybe=list(maybe), asks=asks, free=free)
+        self._add(
+            f"command:{canonical(shown)}", also=also, maybe=list(maybe), asks=asks, free=free, starts=self._starts
+        )
         if runs and len(self.found) > at:
             self._runs.append((at, runs))
 
@@ -145,17 +151,29 @@ class Parts:
                 folded = tuple(f"{kind}:{one}" for one in self._places.folded([name]))
                 self._add(f"{kind}:{name}", also=folded, asks=asks, free=free)
 
-    def _add(self, target: str, *, also: Any = (), maybe: Any = (), asks: str = "", free: bool = False) -> None:
+    def _add(
+        self,
+        target: str,
+        *,
+        also: Any = (),
+        maybe: Any = (),
+        asks: str = "",
+        free: bool = False,
+        starts: Sequence[tuple[str, Filter]] = (),
+    ) -> None:
         others = tuple(dict.fromkeys(one for one in also if one != target))
         maybe = tuple(maybe)
         self._possible += len(maybe)
         if self._possible > _MOST_POSSIBLE:
             maybe = tuple(dict.fromkeys(f"{one.partition(':')[0]}:**" for one in maybe))
-        key = (target, asks, others, maybe, free)
+        key = (target, asks, others, maybe, free, *starts)
         if key in self._seen:
             return
         self._seen.add(key)
-        self.found.append(Part(self._tool, lambda: target, also=others, maybe=tuple(maybe), asks=asks, free=free))
+        finds = finder(self._places, list(starts)) if starts else None
+        self.found.append(
+            Part(self._tool, lambda: target, also=others, maybe=tuple(maybe), asks=asks, free=free, finds=finds)
+        )
 
     def _bases(self, state: State, text: str) -> tuple[str, ...]:
         """Return the folders that a path may start from; an absolute one starts from the root wherever one is."""
@@ -219,7 +237,7 @@ class Parts:
             elif not guess or (word.glob is None and counts(name)):
                 continue
             elif word.glob is not None and "**" in word.glob and kinds == READ:
-                self._searched(word.glob, bases, also, maybe, word.names)
+                self._searched(word.glob, bases, also, maybe, names=word.names)
             elif word.glob is not None and word.glob.startswith(_PATTERNS):
                 for text in _guesses(word.glob.partition("=")[2]):
                     maybe.update((f"read:{one}", None) for one in self._globs(text, bases))
@@ -234,25 +252,39 @@ class Parts:
             else:
                 maybe.update((f"{kind}:**", None) for kind in kinds)
 
-        for word in searched(name, words):
+        for word, filtered in searches(name, words):
             if word.text is not None:
-                self._searched(f"{word.text}/**", bases, also, maybe)
+                self._searched(f"{word.text}/**", bases, also, maybe, filtered=filtered)
 
     def _searched(
-        self, glob: str, state: State, also: list[str], maybe: dict[str, None], names: tuple[str, ...] = ()
+        self,
+        glob: str,
+        state: State,
+        also: list[str],
+        maybe: dict[str, None],
+        *,
+        names: tuple[str, ...] = (),
+        filtered: Filter | None = None,
     ) -> None:
         """Add what a search reads: the folder and what lies in it, as far as rules are about all of it or about a name.
 
-        Whoever reads all that is in a folder of the work may find there what a rule is about: that alone asks nothing.
-        But a search that picks out a name does, and one through home or what lies above it.
+        Whoever reads all that is in a folder of the work may find there what a rule is about, which is looked for on the
+        disk. But a search that picks out a name is about that name, and one through home may find anything.
         """
         start, _, name = glob.partition("/**")
         start, name = start or "/", name.lstrip("/")
+        if start.startswith("**"):
+            start, name = HERE, glob.rpartition("/")[2].lstrip("*")
         for text in (start, f"{start}/-"):
             self._named(text, READ, state, also, maybe, below=False)
         wide = name == "*" or self._holds_home(start, state)
         for one in ["**"] if wide else [guess for found in (name, *names) for guess in _guesses(found)]:
             maybe.update((f"read:{found}", None) for found in self._globs(f"{start.rstrip('/')}/{one}", state))
+        if state.lost and not self._places.is_absolute(start):
+            maybe["read:**"] = None
+        only = tuple(one for one in (name.rpartition("/")[2], *names) if one.strip("*"))
+        for base in self._bases(state, start):
+            self._starts.append((self._places.join(base, start), filtered or Filter(only=only)))
 
     def _holds_home(self, start: str, state: State) -> bool:
         home = self._places.home

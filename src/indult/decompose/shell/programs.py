@@ -17,12 +17,13 @@ __all__ = [
     "READ",
     "Operand",
     "counts",
+    "has",
     "lists",
     "opens_nothing",
     "operands",
+    "packed",
     "plain",
     "scripts",
-    "searched",
     "tested",
     "writes",
 ]
@@ -73,9 +74,7 @@ def operands(name: str, words: list[Word]) -> Iterator[Operand]:
         yield from (Operand(word, WRITE) for word in backups(name, words, []))
     if listed(name, words):
         kinds = _does(name, words)[0]
-        removes = (name == "zip" and _has(words, "m", "--move")) or (
-            name == "tar" and _has(words, "", "--remove-files")
-        )
+        removes = (name == "zip" and has(words, "m", "--move")) or (name == "tar" and has(words, "", "--remove-files"))
         if name in _ZIPS:
             kinds = ("read", "write", "delete")
         elif name in {"zip", "tar"}:
@@ -87,8 +86,8 @@ def operands(name: str, words: list[Word]) -> Iterator[Operand]:
     if _spreads(name, words):
         # Which files appear or change stands in an archive, a patch or a commit.
         yield Operand(Word(None, "**"), ("write", "delete", "link", "mode"))
-    if name == "tar" and (packed := _packed(words)) is not None:
-        yield from packed
+    if name == "tar" and (made := packed(words)) is not None:
+        yield from made
         return
     if name in {"split", "xxd"} and all(word.text is not None for word in words):
         given = split_operands(words) if name == "split" else None
@@ -100,7 +99,7 @@ def operands(name: str, words: list[Word]) -> Iterator[Operand]:
         return
     if name in _ZIPS and _does(name, words)[0] != READ:
         # The other file has the name of the one that is given, with or without an ending.
-        if _has(words, "NS", "--name") or _has(words, "", "--suffix"):
+        if has(words, "NS", "--name") or has(words, "", "--suffix"):
             yield Operand(Word(None, "**"), WRITE)
         for word in words:
             if word.text is not None and plain(word):
@@ -114,9 +113,11 @@ def operands(name: str, words: list[Word]) -> Iterator[Operand]:
             yield from (Operand(word, ("write", "link")) for word in _below(named[-1], named[1:-1], whole=False))
     yield from _cleared(name, words)
     kinds, below = _does(name, words)
-    shown = name == "curl" and not any(_has(words, "OJ", long) for long in ("--remote-name", "--remote-name-all"))
+    shown = name == "curl" and not any(has(words, "OJ", long) for long in ("--remote-name", "--remote-name-all"))
     verb = next((word for word in words if plain(word)), None) if name == "git" else None
     for word in _without_program(words) if name in _AWKS else words:
+        if name in _LEAVE_OUT and (word.text or word.glob or "").startswith(_LEFT_OUT):
+            continue
         if word is verb and verb is not None and verb.text in GIT_HISTORY:
             continue
         # An address names no file, unless what it leads to is kept under its name.
@@ -148,7 +149,7 @@ def _cleared(name: str, words: list[Word]) -> Iterator[Operand]:
     if tool == "pytest":
         for word, value in _valued(rest, ("--basetemp",)):
             yield Operand(value if value is not None else word, ("write", "delete"), below=True)
-    elif tool == "venv" and _has(rest, "", "--clear"):
+    elif tool == "venv" and has(rest, "", "--clear"):
         for word in rest:
             if plain(word):
                 yield Operand(word, ("write", "delete"), below=True)
@@ -178,18 +179,7 @@ def tested(name: str, words: list[Word]) -> tuple[str, list[Word]]:
     return "", []
 
 
-def searched(name: str, words: list[Word]) -> list[Word]:
-    """Return the folders that a program reads with all that is in them."""
-    if name == "tar":
-        return [one.word for one in _packed(words) or () if one.kinds == READ and plain(one.word)]
-    if name not in _SEARCHERS and not (name in _GREPS and _has(words, "rR", "--recursive")):
-        return []
-    named = [word for word in words if plain(word)]
-    pattern = not any((word.text or "").startswith(("-e", "-f", "--regexp", "--file")) for word in words)
-    return named[1:] if pattern else named
-
-
-def _packed(words: list[Word]) -> list[Operand] | None:
+def packed(words: list[Word]) -> list[Operand] | None:
     """Return what tar touches where it only makes or lists an archive, none where it does or may do anything else."""
     texts = [word.text for word in words]
     mode, out, at = "", [], 0
@@ -255,7 +245,7 @@ def _spreads(name: str, words: list[Word]) -> bool:
     texts = [word.text for word in words]
     if name in {"tar", "bsdtar"}:
         first = texts[0] if texts else ""
-        return _has(words, "x", "--extract") or _has(words, "", "--get") or (bool(first) and "x" in (first or ""))
+        return has(words, "x", "--extract") or has(words, "", "--get") or (bool(first) and "x" in (first or ""))
     if name != "git":
         return False
     named = [word.text for word in words if plain(word)]
@@ -264,12 +254,12 @@ def _spreads(name: str, words: list[Word]) -> bool:
     if named[0] not in GIT_HISTORY:
         return True
     # These put other content over what lies in the work tree, and name no path of it.
-    if named[0] == "reset" and any(_has(words, "", option) for option in ("--hard", "--merge", "--keep")):
+    if named[0] == "reset" and any(has(words, "", option) for option in ("--hard", "--merge", "--keep")):
         return True
     if named[0] == "stash" and not {"pop", "apply", "branch"}.isdisjoint(named[1:2]):
         return True
     # What comes from history was judged before it got there, so that only the paths that are named count.
-    return _has(words, "", "--pathspec-from-file") or (
+    return has(words, "", "--pathspec-from-file") or (
         named[0] in GIT_PATHS and any(word.text is None or _pathspec(word.text) for word in words if plain(word))
     )
 
@@ -287,35 +277,35 @@ def plain(word: Word) -> bool:
 def _does(name: str, words: list[Word]) -> tuple[tuple[str, ...], bool]:
     """Return what a program does to its operands, and whether to all below them."""
     if name == "sort":
-        return (UNKNOWN if _has(words, "o", "--output") else READ), False
+        return (UNKNOWN if has(words, "o", "--output") else READ), False
     if name == "sed":
-        return (UNKNOWN if _has(words, "i", "--in-place") else READ), False
+        return (UNKNOWN if has(words, "i", "--in-place") else READ), False
     if name == "find":
         writes = any(word.text is None or word.text in _FINDS for word in words)
         return (("read", "write", "delete"), True) if writes else (READ, False)
     if name in {"rm", "rmdir", "unlink", "shred", "trash", "srm"}:
-        return ("delete",) if name != "shred" else ("delete", "write"), _has(words, "rR", "--recursive")
+        return ("delete",) if name != "shred" else ("delete", "write"), has(words, "rR", "--recursive")
     if name in {"chmod", "chown", "chgrp", "chattr", "setfacl", "xattr"}:
-        return ("mode",), _has(words, "R", "--recursive")
+        return ("mode",), has(words, "R", "--recursive")
     if name in {"touch", "tee", "mkdir", "truncate", "mkfifo", "mknod", "mktemp"}:
         return WRITE, False
     if name == "git":
         word = next((word.text for word in words if plain(word)), None)
         if word in {"rm", "mv", "clean"}:
-            return ("delete", "write"), word != "rm" or _has(words, "r", "")
+            return ("delete", "write"), word != "rm" or has(words, "r", "")
         if word in GIT_PATHS:
             # Without another commit, a folder is only taken back to what was committed or added.
             count = sum(map(plain, words))
-            return UNKNOWN, _has(words, "s", "--source") if word == "restore" else word == "checkout" and count > 2
+            return UNKNOWN, has(words, "s", "--source") if word == "restore" else word == "checkout" and count > 2
         if word in GIT_HISTORY:
             return READ, False
         return (READ if word in GIT_READERS else UNKNOWN), False
     if name in _WHOLE:
         return UNKNOWN, True
     if name in _ZIPS:
-        shows = _has(words, "clt", "--stdout") or _has(words, "", "--list") or _has(words, "", "--test")
+        shows = has(words, "clt", "--stdout") or has(words, "", "--list") or has(words, "", "--test")
         known = all(word.text is not None or word.glob is not None or word.whole for word in words)
-        below = _has(words, "r", "--recursive")
+        below = has(words, "r", "--recursive")
         return (READ if shows and known else (*UNKNOWN, "delete") if below else UNKNOWN), below
     if name == "uniq":
         # Its second operand is written.
@@ -331,13 +321,15 @@ _LISTERS: Final = frozenset(
 
 _AWKS: Final = frozenset({"awk", "gawk", "mawk", "nawk"})
 _ZIPS: Final = frozenset({"gzip", "gunzip", "bzip2", "bunzip2", "xz", "unxz", "zstd", "uncompress", "lzma", "unlzma"})
-_GREPS: Final = frozenset({"grep", "egrep", "fgrep", "zgrep"})
-_SEARCHERS: Final = frozenset({"rg", "ag", "ack"})
+
+_LEAVE_OUT: Final = frozenset({"grep", "egrep", "fgrep", "zgrep", "diff"})
+_LEFT_OUT: Final = ("--exclude=", "--exclude-dir=")
+"""Options with the names of files that are not read."""
 
 _FINDS: Final = frozenset({"-delete", "-fprint", "-fprint0", "-fprintf", "-fls"})
 
 
-def _has(words: list[Word], letters: str, long: str) -> bool:
+def has(words: list[Word], letters: str, long: str) -> bool:
     """Tell whether an option is given, shortened or among others too; what is not known may be it."""
     for word in words:
         text = word.text
@@ -357,10 +349,10 @@ def _has(words: list[Word], letters: str, long: str) -> bool:
 def _into(name: str, words: list[Word]) -> Iterator[Operand]:
     """Yield what is done by programs that bring files to their last operand."""
     named = [word for word in words if plain(word)]
-    below = name in _WHOLE or _has(words, "rRal", "--recursive") or _has(words, "", "--archive")
-    into = _has(words, "t", "--target-directory")
+    below = name in _WHOLE or has(words, "rRal", "--recursive") or has(words, "", "--archive")
+    into = has(words, "t", "--target-directory")
     taken = {"mv": ("read", "delete"), "ln": ("read", "write", "link")}.get(name, READ)
-    if name == "cp" and _has(words, "lsdaP", "--link"):
+    if name == "cp" and has(words, "lsdaP", "--link"):
         # A hard link or a copied symbolic one is the same file by another name.
         taken = ("read", "write", "link")
     target = named[-1] if named else None

@@ -76,6 +76,16 @@ class Disk:
         """Tell whether a folder may be at a path: a case does not list folders."""
         return self.spelled(path) not in self._files
 
+    def entries(self, path: str) -> list[tuple[str, str]]:
+        """Return what is in a folder, as far as a case lists it."""
+        head = self.spelled(path).rstrip("/") + "/"
+        found: dict[str, str] = {}
+        for one in (*self._files, *self._links):
+            if one.startswith(head):
+                name, sign, _ = one[len(head) :].partition("/")
+                found[name] = "folder" if sign else "link" if one in self._links else "file"
+        return list(found.items())
+
     def spelled(self, path: str) -> str:
         """Return the one spelling of a path; here it is the folded one."""
         return fold(path) if self.folds else path

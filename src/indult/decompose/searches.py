@@ -1,0 +1,98 @@
+"""What a program comes upon that reads all below a folder: the names of the files that really lie there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Final
+
+from indult.decompose.ignored import Ignores
+from indult.decompose.paths import Places
+
+__all__ = ["Filter", "finder"]
+
+MOST: Final = 200_000
+"""How many entries of folders are looked at; a program that reads more takes far longer than that itself."""
+
+_GIT: Final = ("/.git", "objects")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filter:
+    """Which files below a folder a program reads: all, as far as it is not known that it leaves some out.
+
+    `hidden` are those whose name begins with a dot, or below such a folder; `ignored` those that `.gitignore` leaves
+    out. `only`, `without` and `folders` are globs of names: of the files that are read alone, of those that are left
+    out, and of the folders that are not entered.
+    """
+
+    hidden: bool = True
+    ignored: bool = True
+    only: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
+    folders: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Fold the names that are read alone."""
+        object.__setattr__(self, "only", tuple(glob.lower() for glob in self.only))
+
+    def enters(self, name: str) -> bool:
+        """Tell whether a folder of this name is looked into."""
+        return (self.hidden or name[:1] != ".") and not _any(name, self.folders)
+
+    def reads(self, name: str) -> bool:
+        """Tell whether a file of this name is read."""
+        if not self.hidden and name[:1] == ".":
+            return False
+        # Some programs take the names that they are about in any case.
+        return not _any(name, self.without) and (not self.only or _any(name.lower(), self.only))
+
+
+def _any(name: str, globs: tuple[str, ...]) -> bool:
+    return any(fnmatchcase(name, glob) for glob in globs)
+
+
+def finder(places: Places, searches: list[tuple[str, Filter]]) -> Callable[[], tuple[str, ...] | None]:
+    """Return a function that lists the files that searches from these folders read, none where they are too many."""
+
+    def found() -> tuple[str, ...] | None:
+        names: dict[str, None] = {}
+        left = MOST
+        for start, filtered in searches:
+            for name in _below(places, start, filtered):
+                left -= 1
+                if left < 0:
+                    return None
+                if name:
+                    names[name] = None
+        return tuple(names)
+
+    return found
+
+
+def _below(places: Places, start: str, filtered: Filter) -> Iterator[str]:
+    """Yield the names of the files below a folder, and nothing for each other entry that is looked at."""
+    real = places.real(start)
+    todo = [(real, Ignores.at(places, real) if not filtered.ignored else None)]
+    while todo:
+        folder, ignores = todo.pop()
+        for name, kind in places.fs.entries(folder):
+            path = f"{folder.rstrip('/')}/{name}"
+            yield ""
+            if kind == "folder":
+                left_out = folder.endswith(_GIT[0]) and name == _GIT[1]
+                if (
+                    filtered.enters(name)
+                    and not left_out
+                    and not (ignores is not None and ignores.leaves_out(path, folder=True))
+                ):
+                    todo.append((path, None if ignores is None else ignores.entered(path)))
+                continue
+            if not filtered.reads(name) or (ignores is not None and ignores.leaves_out(path, folder=False)):
+                continue
+            yield places.name(path)
+            if kind == "link":
+                # Whoever follows it reads what it leads to, be that a file or a folder.
+                target = places.name(places.real(path))
+                yield from (target, f"{target}/-")
