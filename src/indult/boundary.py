@@ -334,7 +334,10 @@ class Boundary:
     ) -> _Answer:
         """Return the answer to a part that reads all below a folder, where it comes upon what a rule denies to read."""
         if names is None:
-            return (_ruling(_ASKS, (self.policy.default_rule,), {}, "it reads too many files to be looked at"), *answer[1:])
+            return (
+                _ruling(_ASKS, (self.policy.default_rule,), {}, "it reads too many files to be looked at"),
+                *answer[1:],
+            )
         denied: dict[str, tuple[Rule, ...]] = {}
         for name in names:
             target = f"read:{name}"

@@ -21,8 +21,12 @@ CASES = Path(os.environ.get("INDULT_CASES") or Path(__file__).parents[3] / "shar
 POLICY = loads_policy("schema: 1\ndefault: ask\nextends: [indult/repository@1, indult/commands@1]")
 
 
+SECRETS = {"files": ["/repo/.env", "/repo/.git/HEAD", "/repo/src/a.py"]}
+"""A repository with a file that may not be read."""
+
+
 class Full(Disk):
-    """A disk on which every file exists, so that nothing is let through for being absent."""
+    """A disk on which every file has a digest, so that nothing is let through for being absent."""
 
     def digest(self, path: str) -> str | None:
         """Return a digest for every path."""
@@ -47,7 +51,7 @@ def harmful() -> list[str]:
     return commands
 
 
-@pytest.mark.parametrize("disk", [Disk({}), Full({})], ids=["empty", "full"])
+@pytest.mark.parametrize("disk", [Disk(SECRETS), Full(SECRETS)], ids=["bare", "full"])
 def test_nothing_harmful_is_let_through(disk: Disk) -> None:
     """Not one command of the list runs without a person, whatever lies on the disk."""
     commands = harmful()
@@ -199,6 +203,83 @@ indult show r_1
 def test_everyday_work_is_free(command: str) -> None:
     """To look, to build, to test and to edit in the repository needs no approval."""
     assert Verdict.APPROVE is verdict(command)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "grep -rn foo src",
+        "grep -rnE 'a|b' -A 3 src tests",
+        "grep -rn foo --include=*.py .",
+        "grep -rn foo . --include '*.py' --include='*.md'",
+        "grep -rn foo --exclude='.env*' .",
+        "grep -rn foo --exclude-dir=node_modules --exclude .env src",
+        "rg foo",
+        "rg -n foo -t py .",
+        "rg -u foo",
+        "rg --hidden -g '!.env*' foo",
+        "rg --files --hidden",
+        "git grep -n foo -- src",
+        "ag foo",
+        "find . -name '*.py' -exec grep -l foo {} +",
+        "find . -type f",
+        "tar czf /tmp/a.tgz src",
+        "tar czf /tmp/a.tgz --exclude=.env .",
+        "cat src/**/*.py",
+        "diff -r src /tmp/x",
+        "ls -R .",
+        "cat a | grep foo",
+        "cat .env.example",
+    ],
+)
+def test_a_search_that_leaves_secrets_out_is_free(command: str) -> None:
+    """Where a file that may not be read lies elsewhere, or is left out, to search is as free as it is without one."""
+    assert Verdict.APPROVE is verdict(command, Disk(SECRETS))
+
+
+@pytest.mark.parametrize(
+    "command", ["grep -r foo .", "rg -uuu foo", "tar cf - .", "find . -exec cat {} +", "git grep foo"]
+)
+def test_a_search_of_a_tree_without_secrets_is_free(command: str) -> None:
+    """It is what lies on the disk that is asked about: an example of such a file keeps nobody from anything."""
+    disk = Disk({"files": ["/repo/.env.example", "/repo/.git/HEAD", "/repo/src/a.py", "/repo/data/a.csv"]})
+
+    assert Verdict.APPROVE is verdict(command, disk)
+
+
+def test_what_a_search_would_read_is_named() -> None:
+    """Whoever is asked, or has to do without, is told which files it is about and what to do."""
+    disk = Disk({"files": [f"/repo/{name}/.env" for name in "abcd"]})
+    boundary = Boundary(policy=POLICY, decompose=decompose_with(disk, "/repo", "/home/dev"))
+    found = boundary.judge(Action(tool="Bash", args={"command": "grep -r x ."}, cwd="/repo"), {})
+
+    assert (Verdict.ASK_USER, ("repo.secrets",)) == (found.verdict, found.rules)
+    assert "it would read `a/.env`, `b/.env`, `c/.env`: leave such files out" in found.reason
+
+
+@pytest.mark.parametrize(
+    ("tool", "args", "found"),
+    [
+        ("Write", {"file_path": "AGENTS.md", "content": "x"}, Verdict.ASK_USER),
+        ("Edit", {"file_path": "/repo/sub/CLAUDE.md", "old_string": "a", "new_string": "b"}, Verdict.ASK_USER),
+        ("Write", {"file_path": ".cursor/rules/a.mdc", "content": "x"}, Verdict.ASK_USER),
+        ("Read", {"file_path": "AGENTS.md"}, Verdict.APPROVE),
+        ("Write", {"file_path": "README.md", "content": "x"}, Verdict.APPROVE),
+        ("Grep", {"pattern": "x"}, Verdict.ASK_USER),
+        ("Grep", {"pattern": "x", "glob": "*.py"}, Verdict.APPROVE),
+        ("Grep", {"pattern": "x", "glob": ".env*"}, Verdict.ASK_USER),
+        ("Grep", {"pattern": "x", "path": "src"}, Verdict.APPROVE),
+        ("Grep", {"pattern": "x", "path": ".env"}, Verdict.DENY),
+        ("Glob", {"pattern": "**/*"}, Verdict.APPROVE),
+        ("Read", {"file_path": ".env.example"}, Verdict.APPROVE),
+        ("Read", {"file_path": ".env"}, Verdict.DENY),
+    ],
+)
+def test_file_tools_are_judged_like_commands(tool: str, args: dict[str, str], found: Verdict) -> None:
+    """What tells agents how to work is for a person to change, and a search of texts reads what is not ignored."""
+    boundary = Boundary(policy=POLICY, decompose=decompose_with(Disk(SECRETS), "/repo", "/home/dev"))
+
+    assert found is boundary.judge(Action(tool=tool, args=args, cwd="/repo"), {}).verdict
 
 
 ASKED = """

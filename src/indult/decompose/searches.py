@@ -15,7 +15,8 @@ __all__ = ["Filter", "finder"]
 MOST: Final = 200_000
 """How many entries of folders are looked at; a program that reads more takes far longer than that itself."""
 
-_GIT: Final = ("/.git", "objects")
+_OBJECTS: Final = "/.git/objects"
+"""Where git keeps contents under no name of theirs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,27 +73,30 @@ def finder(places: Places, searches: list[tuple[str, Filter]]) -> Callable[[], t
 
 
 def _below(places: Places, start: str, filtered: Filter) -> Iterator[str]:
-    """Yield the names of the files below a folder, and nothing for each other entry that is looked at."""
+    """Yield the names of the files below a folder, and nothing for each entry that is looked at."""
     real = places.real(start)
     todo = [(real, Ignores.at(places, real) if not filtered.ignored else None)]
     while todo:
         folder, ignores = todo.pop()
-        for name, kind in places.fs.entries(folder):
-            path = f"{folder.rstrip('/')}/{name}"
+        if ignores is not None and folder != real:
+            ignores = ignores.entered(folder)
+        inside = []
+        for name, kind in sorted(places.fs.entries(folder)):
             yield ""
-            if kind == "folder":
-                left_out = folder.endswith(_GIT[0]) and name == _GIT[1]
-                if (
-                    filtered.enters(name)
-                    and not left_out
-                    and not (ignores is not None and ignores.leaves_out(path, folder=True))
-                ):
-                    todo.append((path, None if ignores is None else ignores.entered(path)))
+            path = f"{folder.rstrip('/')}/{name}"
+            taken = filtered.enters(name) if kind == "folder" else filtered.reads(name)
+            if not taken or (ignores is not None and ignores.leaves_out(path, folder=kind == "folder")):
                 continue
-            if not filtered.reads(name) or (ignores is not None and ignores.leaves_out(path, folder=False)):
-                continue
-            yield places.name(path)
-            if kind == "link":
-                # Whoever follows it reads what it leads to, be that a file or a folder.
-                target = places.name(places.real(path))
-                yield from (target, f"{target}/-")
+            if kind != "folder":
+                yield from _names(places, path, kind)
+            elif not path.endswith(_OBJECTS):
+                inside.append((path, ignores))
+        todo += reversed(inside)
+
+
+def _names(places: Places, path: str, kind: str) -> Iterator[str]:
+    """Yield the name of a file, and of what a link leads to, be that a file or a folder: whoever follows it reads that."""
+    yield places.name(path)
+    if kind == "link":
+        target = places.name(places.real(path))
+        yield from (target, f"{target}/-")

@@ -115,9 +115,7 @@ def operands(name: str, words: list[Word]) -> Iterator[Operand]:
     kinds, below = _does(name, words)
     shown = name == "curl" and not any(has(words, "OJ", long) for long in ("--remote-name", "--remote-name-all"))
     verb = next((word for word in words if plain(word)), None) if name == "git" else None
-    for word in _without_program(words) if name in _AWKS else words:
-        if name in _LEAVE_OUT and (word.text or word.glob or "").startswith(_LEFT_OUT):
-            continue
+    for word in _without_program(words) if name in _AWKS else _without_excluded(words) if name in _LEAVE_OUT else words:
         if word is verb and verb is not None and verb.text in GIT_HISTORY:
             continue
         # An address names no file, unless what it leads to is kept under its name.
@@ -228,6 +226,16 @@ _PACKS: Final = frozenset(
     ]
 )
 """Long options of tar with which it does no more than make or list an archive."""
+
+
+def _without_excluded(words: list[Word]) -> Iterator[Word]:
+    """Yield the words without the names of files that are not read."""
+    skipped = False
+    for word in words:
+        text = word.text or word.glob or ""
+        if not skipped and not text.startswith(_LEFT_OUT):
+            yield word
+        skipped = not skipped and f"{text}=" in _LEFT_OUT
 
 
 def _without_program(words: list[Word]) -> list[Word]:
