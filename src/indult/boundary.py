@@ -50,6 +50,11 @@ _MOST_ERRORS: Final = 100
 _MOST_FOUND: Final = 3
 """How many of the files that a search must not read are named."""
 
+_UNTOLD: Final = (
+    "what it touches cannot be told beforehand: write the names out, without variables, substitutions or stars"
+)
+"""Why a part is asked about whose target names no file exactly, and what can be told; no approval is for such a part."""
+
 _NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 
 
@@ -326,7 +331,7 @@ class Boundary:
         rules = {rule.id: rule for name in part.maybe for rule in self.policy.might(part.tool, name)}
         if not rules or answer[0].group < _ASKS:
             return answer
-        unsure = _ruling(_ASKS, tuple(rules.values()), {}, "what it touches cannot be told beforehand")
+        unsure = _ruling(_ASKS, tuple(rules.values()), {}, _UNTOLD)
         return _strictest([answer, (unsure, (), False, _NOTHING, ())])
 
     def _come_upon(

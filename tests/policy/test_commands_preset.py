@@ -78,6 +78,24 @@ def test_nothing_harmful_is_let_through(disk: Disk) -> None:
         "ruff check src/*.py",
         "mypy src/*.py",
         "grep -n x src/*.py",
+        "cat *.json",
+        "wc -l *.txt",
+        "for f in a b; do cat $f; done",
+        "X=src; head $X/a.py",
+        'for f in src/*.py; do wc -l "$f"; done',
+        "find . -name '*.py' -print0 | xargs -0 grep -n x",
+        "find . -name '*.php' | xargs wc -l",
+        'while IFS= read -r line; do echo "$line"; done < a.txt',
+        "git stash -u",
+        "git tag --sort=-creatordate",
+        "gh pr view 7 --comments",
+        "gh run list --limit 5",
+        "curl -s localhost:8000/health",
+        "docker compose ps",
+        "uv run python -m pytest -q",
+        "split -b 10m a.bin part_",
+        "compgen -A function",
+        "set -o vi",
     ],
 )
 def test_daily_work_is_free(command: str) -> None:
@@ -102,11 +120,56 @@ def test_daily_work_is_free(command: str) -> None:
         ("cat .e*", Verdict.ASK_USER),
         ("ruff check --fix src/*.py", Verdict.ASK_USER),
         ("cat src/.*.py", Verdict.ASK_USER),
+        ("shopt -s dotglob; cat *.json", Verdict.ASK_USER),
+        ("X=.env; cat $X", Verdict.DENY),
+        ("for f in a .env; do cat $f; done", Verdict.DENY),
+        ("X=a; read X; cat $X", Verdict.ASK_USER),
+        ("for f in *.py; do cat $f; done", Verdict.ASK_USER),
+        ("find . -name '*.py' | xargs cat", Verdict.ASK_USER),
+        ("find ~ -print0 | xargs -0 cat", Verdict.ASK_USER),
+        ("gh pr view 7 --json body --jq env.GH_TOKEN", Verdict.ASK_USER),
+        ("gh pr list -R other.example/a/b", Verdict.ASK_USER),
+        ("GH_HOST=other.example gh pr list", Verdict.ASK_USER),
+        ("export GH_HOST=other.example && gh pr list", Verdict.ASK_USER),
+        ("gh pr create --fill", Verdict.ASK_USER),
+        ("curl localhost.other.example/", Verdict.ASK_USER),
+        ("curl -w '%output{a}' localhost:8000", Verdict.ASK_USER),
+        ("compgen -W '$(id)'", Verdict.ASK_USER),
+        ("IFS=x id", Verdict.ASK_USER),
+        ("g=push; git $g --force", Verdict.DENY),
     ],
 )
 def test_paths_that_are_named_are_judged(command: str, found: Verdict) -> None:
     """A path that a command takes out of history, or that a glob can find, is one like any other."""
     assert found is verdict(command)
+
+
+class Checked(Disk):
+    """A disk with one file."""
+
+    def folder(self, path: str) -> bool:
+        """Tell that only the root is a folder."""
+        return path == "/repo"
+
+    def digest(self, path: str) -> str | None:
+        """Return a digest of the one file."""
+        return "sha256:" + "0" * 64 if path == "/repo/a.py" else None
+
+
+@pytest.mark.parametrize(
+    ("command", "found"),
+    [
+        ("git checkout main", Verdict.APPROVE),
+        ("git checkout -", Verdict.APPROVE),
+        ("git checkout a.py", Verdict.ASK_USER),
+        ("cd sub && git checkout ../a.py", Verdict.ASK_USER),
+        ("git checkout main a.py", Verdict.ASK_USER),
+        ("git checkout -f main", Verdict.ASK_USER),
+    ],
+)
+def test_a_checkout_is_free_where_no_file_has_the_name(command: str, found: Verdict) -> None:
+    """To go to a branch is free, to take a file back is not, and which it is depends on what is there."""
+    assert found is verdict(command, Checked({}))
 
 
 def test_commands_of_coding_agents_are_rarely_asked_about() -> None:

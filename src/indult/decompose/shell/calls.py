@@ -100,7 +100,7 @@ class Calls:
         `piped` are the names that it is handed by a pipe. `functions` tells that a function of this name is called; behind a wrapper, the program of that name runs.
         """
         via = via or []
-        asks = asks or next((f"`{name}` decides which code runs" for name in env if sensitive(name)), "")
+        asks = asks or next((f"`{name}` decides which code runs" for name in env if _decides(name, argv)), "")
         parts, name = self._walk.parts, argv[0].text
 
         def command(asks: str = asks, **more: Any) -> None:
@@ -266,6 +266,11 @@ def _filled(inner: Inner, names: Word) -> list[Word]:
         word if word.text is None or hole not in word.text else one if at and word.text == hole else Word(None)
         for at, word in enumerate(inner.words)
     ]
+
+
+def _decides(name: str, argv: list[Word]) -> bool:
+    """Tell whether a variable before a command decides which code runs; how `read` parts a line does not."""
+    return sensitive(name) and not (name == "IFS" and argv[0].text == "read")
 
 
 def _behind_dashes(argv: list[Word]) -> list[Word]:
