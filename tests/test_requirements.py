@@ -17,7 +17,7 @@ IDS = [*(f"R{number}" for number in range(1, 77)), *(f"G{number}" for number in 
 ROW = re.compile(r"^\| ([RG]\d+) \|(.*)\|(.*)\|$", re.MULTILINE)
 ROWS = [(name, said.strip(), held.strip()) for name, said, held in ROW.findall(PAGE)]
 TEST = re.compile(r"`(tests/[\w/.]+)::([\w:]+)`")
-REASON = re.compile(r"(stricter|wider) by G\d+( and G\d+)*: |comes with autofix: \w+ \w+|no behaviour: \w+ \w+")
+REASON = re.compile(r"(stricter|wider) by G\d+( and G\d+)*: |no behaviour: \w+ \w+")
 WITHOUT_TEST = {"R18", "R29", "R76"}
 
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -18,12 +19,12 @@ from indult.approvals import RequestState
 from indult.autofix.records import CRITIQUES, KEPT, Fix, run_stream
 from indult.autofix.signals import SignalState, move
 from indult.autofix.task import task_text
-from indult.autofix.triage import NOTE_UNNAMED
+from indult.autofix.triage import NOTE_UNNAMED, handed_back
 from indult.autofix.turn import FIXER, Turn, Work, ship_it
 from indult.autofix.workspace import Workspace
 from indult.boundary import Brief
 from indult.critiques import Critique
-from indult.errors import ApprovalError, ScopeError
+from indult.errors import ApprovalError, IndultError, LedgerError, ScopeError
 from indult.gate import Gate, Requests
 from indult.ids import new_id
 from indult.judgements import Verdict
@@ -98,19 +99,31 @@ class Circle:
                 if turn.landed is not None:
                     self._drop(repository, held)
                     return self._end(turn, SignalState.LANDED, _landed(turn), held=held)
-            start = repository.head(held or self.setting.into)
             fix = self._fix()
             self._open(fix)
-            workspace = Workspace.make(
-                repository, root=self.setting.root, fix=fix.fix, branch=fix.branch, start=start, place=fix.place
-            )
             try:
-                workspace.install_hooks(self.setting.harnesses)
-                ship = self._ship(repository, fix.branch)
-                work = Work(setting=self.setting, signal=self.signal, workspace=workspace, ship=ship, head=start)
-                return self._round(work, fix)
-            finally:
-                workspace.remove(keep_branch=self.keep)
+                with self._workspace(repository, fix, repository.head(held or self.setting.into)) as work:
+                    return self._round(work, fix)
+            except LedgerError:
+                raise
+            except IndultError as exc:
+                # Not the fixer's doing, so the signal waits on; the run ends, since no other fix would fare better.
+                stop = StopReason(kind=StopKind.FAILED, detail=exc.message)
+                self._end(Turn(what="blocked", said=exc.message), SignalState.FIX, stop, fix)
+                raise
+
+    @contextmanager
+    def _workspace(self, repository: Repository, fix: Fix, start: str) -> Iterator[Work]:
+        """Make the folder that a fixer works in, and take it away at the end."""
+        workspace = Workspace.make(
+            repository, root=self.setting.root, fix=fix.fix, branch=fix.branch, start=start, place=fix.place
+        )
+        try:
+            workspace.install_hooks(self.setting.harnesses)
+            ship = self._ship(repository, fix.branch)
+            yield Work(setting=self.setting, signal=self.signal, workspace=workspace, ship=ship, head=start)
+        finally:
+            workspace.remove(keep_branch=self.keep)
 
     def _open(self, fix: Fix) -> None:
         """Write that a fix begins, before anything of it is made: whoever comes next knows what to clear away."""
@@ -157,7 +170,7 @@ class Circle:
         boundary = gate.boundary()
         latest = ledger.latest(CRITIQUES, self.signal.id)
         critique = None if latest is None else Critique.from_dict(latest)
-        last = gate.requests.last(gate.subject)
+        last = handed_back(gate.requests, gate.subject)
         note = NOTE_UNNAMED if last is not None and _unnamed(last) else ""
         evidence = ledger.body(self.signal.detail) if self.signal.detail else None
         task = task_text(self.signal, evidence or "", note=note)

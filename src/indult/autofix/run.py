@@ -258,7 +258,7 @@ class Autofix:
                     self._triage(setting)
         if failed:
             raise failed[0]
-        return stop or self._reason(came)
+        return stop or self._reason(setting.run, came)
 
     def _notice(self, setting: Setting) -> None:
         """Make signals of what the ledger tells, and see which are taken up."""
@@ -279,10 +279,9 @@ class Autofix:
         found = signals(self.ledger, SignalState.FIX)
         return [signal for signal in found if signal.id not in without and (not self.only or signal.id in self.only)]
 
-    def _reason(self, came: Sequence[Came]) -> StopReason:
-        """Return why a run ends that has nothing left to take up."""
-        states = [one.state for one in came]
-        landed = states.count(SignalState.LANDED)
+    def _reason(self, run: str, came: Sequence[Came]) -> StopReason:
+        """Return why a run ends that has nothing left to take up; `came` is what it took up since it last began."""
+        landed = int(self.ledger.counter(run_stream(run), f"ended:{SignalState.LANDED}"))
         waits = sum(1 for _ in signals(self.ledger, SignalState.NEEDS_HUMAN))
         detail = f"{landed} landed, {waits} {'waits' if waits == 1 else 'wait'} for a person"
         kinds = {one.stop.kind for one in came}

@@ -161,7 +161,7 @@ class Work:
         if standing.state is RequestState.REJECTED:
             said = f"What was handed back was asked before: {standing.answer}. It is not asked again."
             return Turn(what="refused", said=said, wall=f"rejected {request.id}")
-        detail = f"{request.id} waits for a person: {request.scope.title}"
+        detail = f"a person is asked: {request.scope.title}"
         stop = StopReason(kind=StopKind.AWAITING_APPROVAL, detail=detail)
         return Turn(what="handed_back", said=f"Handed back: {request.scope.title}", request=request.id, stop=stop)
 

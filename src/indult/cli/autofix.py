@@ -235,4 +235,4 @@ def _more(end: Any) -> str:
     landed, request = end.get("landed"), end.get("request")
     if landed:
         return f" [{', '.join(landed['files'])}]"
-    return f": indult show {request}" if request else ""
+    return f" (indult show {request})" if request else ""

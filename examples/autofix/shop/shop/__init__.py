@@ -1,0 +1,1 @@
+"""A shop that is small enough to be read at once."""
