@@ -172,6 +172,37 @@ def test_a_checkout_is_free_where_no_file_has_the_name(command: str, found: Verd
     assert found is verdict(command, Checked({}))
 
 
+class Package(Disk):
+    """A disk with a package, a module, and a folder that is no package."""
+
+    def digest(self, path: str) -> str | None:
+        """Return a digest of the files that are there."""
+        names = ("shop/__init__.py", "shop/__main__.py", "shop/cli.py", "till.py", "bare/__main__.py", "sub/x.py")
+        return "sha256:" + "0" * 64 if path.removeprefix("/repo/") in names else None
+
+
+@pytest.mark.parametrize(
+    ("command", "found"),
+    [
+        ("python3 -m shop --help", Verdict.APPROVE),
+        ("python -u -m shop.cli", Verdict.APPROVE),
+        ("python3 -m till", Verdict.APPROVE),
+        ("cd sub && python3 -m x", Verdict.APPROVE),
+        ("python3 -m shop.other", Verdict.ASK_USER),
+        ("python3 -m bare", Verdict.ASK_USER),
+        ("python3 -m other", Verdict.ASK_USER),
+        ("python3 -m other pytest -c till.py", Verdict.ASK_USER),
+        ("cd /tmp && python3 -m till", Verdict.ASK_USER),
+        ("cd sub; python3 -m till", Verdict.ASK_USER),
+        ("python3 -I -m till", Verdict.ASK_USER),
+        ("echo 1 > till.py; python3 -m till", Verdict.ASK_USER),
+    ],
+)
+def test_a_module_of_the_repository_is_free(command: str, found: Verdict) -> None:
+    """Python may run a module that lies in the folder in force, by which no installed one can stand."""
+    assert found is verdict(command, Package({}))
+
+
 def test_commands_of_coding_agents_are_rarely_asked_about() -> None:
     """Of what coding agents have run, at most 35 % is asked about and at most 10 % denied."""
     if not CASES.is_file():

@@ -12,7 +12,7 @@ from indult.decompose.searches import Filter, finder
 from indult.decompose.shell.forms import other_names
 from indult.decompose.shell.hazards import hazard
 from indult.decompose.shell.loaded import loads, set_for
-from indult.decompose.shell.programs import EXEC, READ, counts, lists, opens_nothing, plain, scripts, writes
+from indult.decompose.shell.programs import EXEC, READ, counts, lists, modules, opens_nothing, plain, scripts, writes
 from indult.decompose.shell.programs import operands as touched
 from indult.decompose.shell.searching import searches
 from indult.decompose.shell.shfmt import Unparsable
@@ -75,6 +75,7 @@ class Parts:
         maybe: dict[str, None] = {}
         self._starts = []
         files = self._executed(argv, state, also)
+        files.update(self._module(argv, state, also))
         if files:
             shown["files"] = files
         runs = frozenset(one[5:] for one in also if one.startswith("exec:"))
@@ -200,6 +201,17 @@ class Parts:
                         if digest is not None:
                             files[name] = digest
         return files
+
+    def _module(self, argv: list[Word], state: State, also: list[str]) -> dict[str, str | None]:
+        """Return the files of a module of the tree that Python runs, with their digests, none of any other module."""
+        folder = self._folder(state)
+        for paths in modules(argv) if folder is not None else ():
+            names = [name for path in paths for name in self._places.names(folder or "", path) or ("/",)]
+            real = {name: self._places.fs.digest(self._places.join(self._places.root, name)) for name in names}
+            if not any(self._places.is_absolute(name) for name in names) and all(real.values()):
+                also.extend(f"exec:{name}" for name in names)
+                return dict(real)
+        return {}
 
     def _folders(self, state: State, also: list[str], maybe: dict[str, None]) -> None:
         """Add the folders that a program may run in which takes its code from there."""

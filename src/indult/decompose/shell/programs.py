@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
@@ -19,6 +20,7 @@ __all__ = [
     "counts",
     "has",
     "lists",
+    "modules",
     "opens_nothing",
     "operands",
     "packed",
@@ -457,6 +459,27 @@ def _settings(name: str, words: list[Word]) -> Iterator[str]:
             value = (rest[at + 1].text or "") if at + 1 < len(rest) else ""
         if value and len(value) <= 1000 and "\n" not in value:
             yield value
+
+
+_MODULE: Final = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*", re.ASCII)
+
+
+def modules(argv: list[Word]) -> Iterator[tuple[str, ...]]:
+    """Yield the files that `python -m NAME` runs if they lie where it is started: the module, and what makes a package."""
+    if (argv[0].text or "").rpartition("/")[2].rstrip("0123456789.") not in {"python", "pypy"}:
+        return
+    texts = [word.text for word in argv[1:4]]
+    texts = texts[1:] if texts[:1] in (["-u"], ["-B"]) else texts
+    name = texts[1] if len(texts) > 1 and texts[0] == "-m" else None
+    if name is None or len(name) > 200 or not _MODULE.fullmatch(name):
+        return
+    first, dot, _ = name.partition(".")
+    # Of those that come with Python, some are loaded before anything in the folder is looked at.
+    if first in sys.stdlib_module_names:
+        return
+    path, package = name.replace(".", "/"), f"{first}/__init__.py"
+    yield (f"{path}.py", package) if dot else (f"{path}.py",)
+    yield f"{path}/__main__.py", package
 
 
 def scripts(argv: list[Word]) -> Iterator[str]:
