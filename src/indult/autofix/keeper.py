@@ -20,10 +20,11 @@ import subprocess
 import sys
 import time
 import traceback
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Final
 
-from indult.autofix.processes import Seen, below, end, seen, start_of
+from indult.autofix.processes import Seen, below, children, end, seen, start_of
 
 __all__ = ["MOST", "TAIL", "Keeper", "Log", "main"]
 
@@ -34,6 +35,7 @@ TAIL: Final = 256 * 1024
 """How many bytes are kept from the end where it prints more."""
 
 _PIECE: Final = 65_536
+_GLIMPSE: Final = 0.05
 _DEATH_SIGNAL: Final = 1
 _SUBREAPER: Final = 36
 _LIBC: Final = ctypes.CDLL(None) if sys.platform == "linux" else None
@@ -149,7 +151,7 @@ class Keeper:
 
     def finish(self) -> tuple[int | None, int]:
         """End all that is left, and return how the fixer ended and how many processes could not be ended."""
-        left = end(self._left, grace=float(self._order["grace"]))
+        left = end(self._left, grace=float(self._order["grace"]), over=lambda: _alone(self._fetch))
         while self._out >= 0 and self._read():
             pass
         self._fetch()
@@ -162,8 +164,7 @@ class Keeper:
         for _ in range(64):
             if not self._read():
                 break
-        self._fetch()
-        return below([os.getpid()], seen())
+        return _family(self._fetch)
 
     def _read(self) -> bool:
         """Read a piece of what was printed, and tell whether there may be more now."""
@@ -174,15 +175,18 @@ class Keeper:
         self._log.take(piece)
         return bool(piece)
 
-    def _fetch(self) -> None:
-        """Fetch the children that have ended."""
+    def _fetch(self) -> list[int]:
+        """Fetch the children that have ended, and return their numbers."""
+        found: list[int] = []
         with suppress(ChildProcessError):
             while True:
                 pid, status = os.waitpid(-1, os.WNOHANG)
                 if pid == 0:
-                    return
+                    break
+                found.append(pid)
                 if pid == self._pid:
                     self._code = os.waitstatus_to_exitcode(status)
+        return found
 
 
 def main() -> int:
@@ -203,7 +207,7 @@ def main() -> int:
     while status is None:
         pid, ended = os.waitpid(-1, 0)
         status = ended if pid == child else None
-    left = end(_orphans, grace=0.0)
+    left = end(lambda: _family(_orphans), grace=0.0, over=lambda: _alone(_orphans))
     if status:
         _say({"why": "failed", "code": None, "left": len(left), "seconds": time.monotonic() - begun})
     return min(status, 1)
@@ -238,12 +242,43 @@ def _keep(order: dict[str, Any], parent: int) -> int:
     return 0
 
 
-def _orphans() -> dict[int, Seen]:
-    """Return what is left of a keeper that is gone: all of it is ours by now."""
+def _orphans() -> list[int]:
+    """Fetch what has ended of a keeper that is gone, all of which is ours by now, and return the numbers."""
+    found = []
     with suppress(ChildProcessError):
-        while os.waitpid(-1, os.WNOHANG)[0]:
-            pass
-    return below([os.getpid()], seen())
+        while pid := os.waitpid(-1, os.WNOHANG)[0]:
+            found.append(pid)
+    return found
+
+
+def _family(fetch: Callable[[], list[int]]) -> dict[int, Seen]:
+    """Return what this process started and still runs, and what that started; `fetch` fetches what has ended."""
+    ended = fetch()
+    found = below([os.getpid()], seen())
+    # What ends and goes on as another process does so under our eyes: it is our child when its parent has ended.
+    until = time.monotonic() + _GLIMPSE
+    while not found and not _childless() and time.monotonic() < until:
+        ended = fetch() or ended
+        found = children(os.getpid(), ended[-4:])
+    return found
+
+
+def _alone(fetch: Callable[[], list[int]]) -> bool:
+    """Tell whether nothing is left, by the word of the system and no listing.
+
+    On Linux all that runs below has a child of ours above it.
+    """
+    fetch()
+    return _childless()
+
+
+def _childless() -> bool:
+    """Tell whether this process has no child, not even one that has ended and was not fetched."""
+    try:
+        os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    except ChildProcessError:
+        return True
+    return False
 
 
 def _line() -> bytes:

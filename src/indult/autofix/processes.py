@@ -17,11 +17,12 @@ from contextlib import suppress
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-__all__ = ["KILLED", "Seen", "below", "end", "marked", "seen", "send", "start_of"]
+__all__ = ["KILLED", "Seen", "below", "children", "end", "marked", "seen", "send", "start_of"]
 
 KILLED: Final = 30.0
 """For how many seconds processes are killed over and over, before those that are left are told of and left."""
 
+_NEAR: Final = 64
 _LINUX: Final = sys.platform == "linux"
 
 
@@ -63,6 +64,17 @@ def below(roots: Iterable[int], among: Mapping[int, Seen]) -> dict[int, Seen]:
     return found
 
 
+def children(parent: int, near: Iterable[int]) -> dict[int, Seen]:
+    """Return the children of a process whose numbers come soon after one of these.
+
+    A listing takes so long that what is another process a moment later is never in it; the next number is looked up at
+    once.
+    """
+    numbers = {number for pid in near for number in range(pid + 1, pid + _NEAR)}
+    found = (_told(number) for number in numbers) if _LINUX else ()
+    return {one.pid: one for one in found if one is not None and one.parent == parent}
+
+
 def marked(word: str, among: Mapping[int, Seen]) -> dict[int, Seen]:
     """Return the processes that have a word, such as `NAME=value`, in the environment that they were started with."""
     return {pid: one for pid, one in among.items() if os.fsencode(word) in _environment(pid)}
@@ -87,21 +99,27 @@ def send(one: Seen, number: int) -> bool:
     return True
 
 
-def end(find: Callable[[], Mapping[int, Seen]], *, grace: float) -> tuple[int, ...]:
-    """End what `find` finds until it finds nothing: ask first, and kill after `grace` seconds; return what is left."""
+def end(
+    find: Callable[[], Mapping[int, Seen]], *, grace: float, over: Callable[[], bool] | None = None
+) -> tuple[int, ...]:
+    """End what `find` finds until it is over: ask first, and kill after `grace` seconds; return what is left.
+
+    Without `over`, it is when nothing is found any more.
+    """
+    over = over or (lambda: not find())
     asked: set[tuple[int, str]] = set()
     until = time.monotonic() + grace
-    while (found := find()) and time.monotonic() < until:
-        for one in found.values():
+    while not over() and time.monotonic() < until:
+        for one in find().values():
             if (one.pid, one.start) not in asked:
                 send(one, signal.SIGTERM)
                 asked.add((one.pid, one.start))
         time.sleep(0.02)
     until = time.monotonic() + KILLED
-    while (found := find()) and time.monotonic() < until:
+    while not over() and time.monotonic() < until:
         _kill(find)
-        time.sleep(0.01)
-    return tuple(find())
+        time.sleep(0.001)
+    return () if over() else tuple(find()) or (0,)
 
 
 def _kill(find: Callable[[], Mapping[int, Seen]]) -> None:
