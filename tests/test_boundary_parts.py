@@ -83,6 +83,31 @@ def test_what_may_be_denied_is_asked_and_nothing_opens_it() -> None:
     assert Verdict.APPROVE is judge(Policy(rules=(ALLOW, rule(Effect.DENY, "write:secrets/**"))), one).verdict
 
 
+def test_a_search_that_comes_upon_what_is_denied_asks_and_nothing_opens_it() -> None:
+    """Files that lie where a part looks are held against the rules that deny alone, and too many of them are none known."""
+    denied = Policy(rules=(ALLOW, rule(Effect.DENY, "read:**/.env")))
+    asked = Policy(rules=(ALLOW, rule(Effect.ASK, "read:**/.env")))
+    one = part("write:b", finds=lambda: ("a.py", "b/.env"))
+    given = (grant("write:b", rules=("the_deny", "default")),)
+
+    found = judge(denied, one, grants=given)
+
+    assert (Verdict.ASK_USER, ("the_deny",)) == (found.verdict, found.rules)
+    assert "(it would read `b/.env`: leave such files out" in found.reason
+    assert Verdict.APPROVE is judge(asked, one).verdict
+    assert Verdict.APPROVE is judge(denied, part("write:b", finds=lambda: ("a.py",))).verdict
+    assert Verdict.ASK_USER is judge(denied, part("write:b", finds=lambda: None), grants=given).verdict
+
+
+def test_no_disk_is_looked_at_where_the_answer_is_known() -> None:
+    """What is asked about or denied anyway is so whatever lies there."""
+    looked: list[str] = []
+    one = part("write:b", asks="it sets PATH", finds=lambda: looked.append("x"))
+
+    assert Verdict.ASK_USER is judge(Policy(rules=(ALLOW,)), one).verdict
+    assert [] == looked
+
+
 def test_a_part_that_asks_needs_approval_whatever_allows_it() -> None:
     """A reason to ask turns an approval into an ask with that reason, which an approval of the exact part opens."""
     policy = Policy(rules=(rule(Effect.ALLOW),))

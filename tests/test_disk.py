@@ -36,6 +36,18 @@ def test_only_ordinary_files_are_looked_into(tmp_path: Path, monkeypatch: pytest
     assert None is found.content(f"{tmp_path}/file")
 
 
+def test_what_is_in_a_folder_is_told_with_what_it_is(tmp_path: Path) -> None:
+    """Links are not followed, and of what is no folder or cannot be read there is nothing to tell."""
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").write_text("x")
+    (tmp_path / "c").symlink_to("a")
+    os.mkfifo(tmp_path / "d")
+    found = Disk(str(tmp_path))
+
+    assert [("a", "folder"), ("b", "file"), ("c", "link"), ("d", "file")] == sorted(found.entries(str(tmp_path)))
+    assert [[]] * 3 == [found.entries(f"{tmp_path}{name}") for name in ("/b", "/none", "/\0")]
+
+
 def test_folders_are_told_from_files(tmp_path: Path) -> None:
     """A folder is one, a file and nothing are none."""
     (tmp_path / "file").write_text("x")

@@ -314,6 +314,7 @@ def test_everyday_work_is_free(command: str) -> None:
         "rg --hidden -g '!.env*' foo",
         "rg --files --hidden",
         "git grep -n foo -- src",
+        "git grep -n foo src",
         "ag foo",
         "find . -name '*.py' -exec grep -l foo {} +",
         "find . -type f",

@@ -266,7 +266,17 @@ class Parts:
 
         for word, filtered in searches(name, words):
             if word.text is not None:
-                self._searched(f"{word.text}/**", bases, also, maybe, filtered=filtered)
+                start = self._start(name, word.text, bases)
+                self._searched(f"{start}/**", bases, also, maybe, filtered=filtered)
+
+    def _start(self, name: str, text: str, state: State) -> str:
+        """Return where a search starts: for git, what is no path that is there may be a commit, or a pattern of paths."""
+        if name != "git":
+            return text
+        fs = self._places.fs
+        paths = [self._places.join(base, text) for base in state.bases]
+        there = any(fs.content(path) is not None or next(iter(fs.entries(path)), None) for path in paths)
+        return text if there and not set(text) & set(":*?[") else self._places.root
 
     def _searched(
         self,
