@@ -8,7 +8,7 @@ from typing import Final
 
 from indult.decompose.shell.words import Word
 
-__all__ = ["backups", "listed", "pieces", "split_operands", "whole_paths"]
+__all__ = ["backups", "listed", "numbers", "pieces", "split_operands", "whole_paths"]
 
 _COPIES: Final = frozenset({"cp", "mv", "ln", "install"})
 
@@ -127,6 +127,42 @@ def pieces(name: str, words: list[Word]) -> Iterator[Word]:
     prefixes = _prefixes(name, words) if given is None else given[1:2]
     for prefix in ["xx" if name == "csplit" else "x", *prefixes]:
         yield from (Word(None, prefix + ending) if prefix else Word(None) for ending in endings)
+
+
+_NUMBERS: Final[dict[str, tuple[str, str]]] = {
+    "head": ("nc", "nc"),
+    "tail": ("ncs", "nc"),
+    "cut": ("bcdf", "bcdf"),
+    "fold": ("w", "w"),
+    "grep": ("efABCmdD", "ABCm"),
+    "egrep": ("efABCmdD", "ABCm"),
+    "fgrep": ("efABCmdD", "ABCm"),
+}
+"""Program -> letters of its options that take a value, and those of them whose value is no file, but a number or a mark."""
+
+
+def numbers(name: str, words: list[Word]) -> list[Word]:
+    """Return the words with a number in place of each that nobody knows and that stands behind an option for one."""
+    valued, plain = _NUMBERS.get(name, ("", ""))
+    found = list(words)
+    at = 0
+    while valued and at < len(words):
+        word = words[at]
+        text = word.text if word.text is not None else word.glob
+        if text is None or text == "--" or (text.startswith("--") and "=" not in text):
+            # Behind it, nobody knows what is an option.
+            break
+        at += 1
+        letter = next((one for one in text[1:] if one in valued), "") if text[:1] == "-" and text[:2] != "--" else ""
+        if not letter:
+            continue
+        place = at - 1
+        if text.index(letter, 1) == len(text) - 1:
+            place, at = at, at + 1
+        value = words[place] if place < len(words) else Word("")
+        if letter in plain and value.text is None and (value.glob is not None or value.whole):
+            found[place] = Word("0")
+    return found
 
 
 _SPLIT: Final = re.compile(

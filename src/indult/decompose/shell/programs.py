@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from indult.decompose.shell.derived import backups, listed, pieces, split_operands, whole_paths
+from indult.decompose.shell.derived import backups, listed, numbers, pieces, split_operands, whole_paths
 from indult.decompose.shell.inputs import included
 from indult.decompose.shell.known import GIT_HISTORY, GIT_PATHS, GIT_READERS, GIT_WRITERS, READERS, SILENT
 from indult.decompose.shell.loaded import loaded
@@ -117,6 +117,7 @@ def operands(name: str, words: list[Word]) -> Iterator[Operand]:
     kinds, below = _does(name, words)
     shown = name == "curl" and not any(has(words, "OJ", long) for long in ("--remote-name", "--remote-name-all"))
     verb = next((word for word in words if plain(word)), None) if name == "git" else None
+    words = numbers(name, words)
     for word in _without_program(words) if name in _AWKS else _without_excluded(words) if name in _LEAVE_OUT else words:
         if word is verb and verb is not None and verb.text in GIT_HISTORY:
             continue
