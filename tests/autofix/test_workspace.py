@@ -274,6 +274,16 @@ class TestCommit:
         assert new == (bench.workspace.commit("Fix it") is not None)
         assert "On branch indult/f_1\nnothing to commit, working tree clean" == tree(bench).git("status")
 
+    def test_a_merge_that_was_begun(self, bench: Bench) -> None:
+        """What a fixer was merging is a parent of the commit, so that the branch merges from then on."""
+        other = bench.repo.commit({"other": "one\n"})
+        tree(bench).git("merge", "--quiet", "--no-commit", "--no-ff", other)
+
+        made = bench.workspace.commit("Fix it")
+
+        assert made is not None
+        assert [bench.workspace.start, other] == tree(bench).git("rev-parse", f"{made}^1", f"{made}^2").split()
+
     def test_a_fixer_that_hid_its_changes(self, bench: Bench) -> None:
         """What the fixer told its git to overlook is in the commit."""
         work = tree(bench)

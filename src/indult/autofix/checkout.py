@@ -7,11 +7,12 @@ place of `.git` leads anywhere else. No hook and no filter of the repository run
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import stat
 import subprocess
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -79,15 +80,16 @@ class Checkout:
         """
         with _git() as git:
             entry = self._entry()
-            self._begin_anew(entry)
             here = {"GIT_DIR": str(entry), "GIT_WORK_TREE": str(self.tree)}
-            here |= _still(git, here)
             tip = self._tip(git)
             parent = tip or self.start
+            merged = self._merged(git, here, entry, parent)
+            self._begin_anew(entry)
+            here |= _still(git, here)
             tree = self._written(git, here, parent, hooks)
             made = None
-            if tree != self._said(git, "rev-parse", f"{parent}^{{tree}}", more=here, what="read the commit"):
-                made = self._made(git, here, parent, tree, message)
+            if merged or tree != self._said(git, "rev-parse", f"{parent}^{{tree}}", more=here, what="read the commit"):
+                made = self._made(git, here, (parent, *merged), tree, message)
             if (made or parent) != tip:
                 words = ("update-ref", "--no-deref", "-m", "indult: fix", self._ref, made or parent)
                 self._said(git, *words, tip or "0" * len(parent), more=here, what=f"move the branch `{self.branch}`")
@@ -160,11 +162,23 @@ class Checkout:
             words = ("--add", "--cacheinfo", f"{mode},{rest.split()[1]},{path}")
         self._said(git, "update-index", *words, more=more, what=f"leave `{path}` as it was")
 
-    def _made(self, git: Git, here: Mapping[str, str], parent: str, tree: str, message: str) -> str:
+    def _merged(self, git: Git, here: Mapping[str, str], entry: Path, parent: str) -> tuple[str, ...]:
+        """Return the commits that a merge which was begun and not committed would bring in.
+
+        What the files are is then how it was resolved; the gate judges what of that is new to the target.
+        """
+        told = (Disk(str(self.common)).content(str(entry / "MERGE_HEAD")) or b"").decode("ascii", "replace").split()
+        named = [one for one in told[:8] if re.fullmatch(r"[0-9a-f]{40}|[0-9a-f]{64}", one)]
+        words = ("merge-base", "--is-ancestor")
+        # 1 says that it is a commit, and none that the branch has already.
+        return tuple(one for one in named if self._call(git, *words, one, parent, more=here).returncode == 1)
+
+    def _made(self, git: Git, here: Mapping[str, str], parents: Sequence[str], tree: str, message: str) -> str:
         text = self.index.with_name("message")
         gone(text)
         replace_file(text, (message.strip("\n") + "\n").encode(errors="replace"), mode=0o600)
-        words = ("commit-tree", tree, "-p", parent, "-F", str(text))
+        named = [word for parent in parents for word in ("-p", parent)]
+        words = ("commit-tree", tree, *named, "-F", str(text))
         return self._said(git, *words, more={**here, **self._author(git, here)}, what="commit")
 
     def _author(self, git: Git, here: Mapping[str, str]) -> dict[str, str]:

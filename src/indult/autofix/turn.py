@@ -133,7 +133,13 @@ class Work:
             return self._answered(gate)
         if ended.why != "done":
             return _unfinished(ended)
-        self.workspace.commit(f"Repair {self.signal.id}\n\n{self.signal.summary}")
+        try:
+            self.workspace.commit(f"Repair {self.signal.id}\n\n{self.signal.summary}")
+        except ShipError as exc:
+            # It took apart what git needs: more turns could put that right.
+            return Turn(
+                what="unfinished", said=f"What is in the files cannot be committed: {exc.message}.", wall=exc.message
+            )
         head = self.ship.repository.head(self.ship.branch)
         if head == self.head:
             return self._idle()
