@@ -115,6 +115,7 @@ class Told(list[Process]):
         self._path = path
 
     def append(self, process: Process) -> None:
+        """Keep it where another process finds it whole."""
         aside = self._path.with_suffix(".new")
         aside.write_text(json.dumps(process.to_dict()))
         aside.replace(self._path)
@@ -216,6 +217,7 @@ class Failing(list[Process]):
     """A ledger that cannot be written."""
 
     def append(self, process: Process) -> None:
+        """Fail."""
         raise RuntimeError("no ledger")
 
 
