@@ -55,7 +55,7 @@ def until(condition: object, seconds: float = 30.0) -> bool:
     return True
 
 
-def start(yard: Yard, mark: str) -> subprocess.Popen[bytes]:
+def start(yard: Yard, mark: str, jobs: str = "1") -> subprocess.Popen[bytes]:
     """Start a run in a process of its own, as a person would."""
     command = [
         sys.executable,
@@ -83,7 +83,7 @@ def test_fifty_circles(tmp_path: Path) -> None:
         names = {yard.signal(f"the value {name} is wrong"): name for name in NAMES}
         mark = f"mark-{killed}-{os.getpid()}"
         for _ in range(40):
-            process = start(yard, mark)
+            process = start(yard, mark, chance.choice("12"))
             try:
                 process.wait(chance.uniform(0.2, 2.5))
             except subprocess.TimeoutExpired:

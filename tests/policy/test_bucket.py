@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from indult.policy import Bucket, Effect, Mode, Policy, Rule
+from indult.policy import Bucket, Effect, Mode, Policy, Rule, loads_policy
 from indult.policy.bucket import Recent
+from indult.policy.patterns import target_pattern
 
 
 def rule(id: str, effect: str = "allow", **fields: Any) -> Rule:
@@ -248,3 +249,16 @@ def test_what_was_asked_for_lately_is_remembered(keys: list[int]) -> None:
         last = list(dict.fromkeys(reversed(keys[: at + 1])))[:4]
         assert [str(one) for one in last] == [recent.get(one) for one in last]
         assert len(recent) <= 8
+
+
+def test_a_pattern_is_understood_once() -> None:
+    """The largest policy that is shipped has more patterns than a small memory holds, and each is understood once."""
+    policy = loads_policy("schema: 1\nextends: indult/commands@1\n")
+    known = {one for rule in policy.rules for one in rule.targets}
+    target_pattern.cache_clear()
+    for name in ('command:["ls"]', "read:a.py", "write:/etc/x"):
+        policy.bucket("Bash", name)
+        policy.guards("a.py")
+
+    assert len(known) > 1024
+    assert target_pattern.cache_info().misses <= len(known)

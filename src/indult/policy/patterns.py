@@ -59,6 +59,9 @@ KINDS: Final = (
 MAX_PATTERN: Final = 1_000
 """Longest pattern in characters: with it, the cost of one match is bounded by the name alone."""
 
+KNOWN: Final = 8_192
+"""How many patterns are kept that were understood; below the number in one policy, each would be understood over and over."""
+
 _MOST_PAIRS: Final = 50_000
 
 _NO_WORD: Final = "\0"
@@ -79,7 +82,7 @@ _SOURCES: Final = tuple(
 _HASHED = frozenset({"entry", "script", "lifecycle", "field", "change"})
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=KNOWN)
 def tool_pattern(text: str) -> Matcher:
     """Return the matcher of a rule's `tool`: a literal name in which each `*` stands for any characters, even none.
 
@@ -110,7 +113,7 @@ def _in_order(name: str, head: str, parts: list[str], tail: str) -> bool:
     return True
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=KNOWN)
 def target_pattern(text: str) -> tuple[frozenset[str], Callable[[str, bool], bool]]:
     """Return the kinds that a rule's `target` is about and the matcher of the name behind the colon.
 
@@ -149,7 +152,7 @@ def is_absolute(path: str) -> bool:
     return path.startswith("/") or path[1:3] == ":/"
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=KNOWN)
 def glob(text: str) -> Matcher:
     """Return the matcher of a glob: `*` stops at `/`, `**` does not, both may stand for nothing, `**/` also for no folder.
 
