@@ -3,7 +3,8 @@
 The bars: one process of `indult hook claude-code` at most 1.6 times `import dataclasses, re, json, sqlite3, yaml` in the
 same interpreter, under 100 rules, with its judgement on the disk before it answers, in a ledger of a million events
 (`--events N` for another number); where a shell command has to be parsed, at most 2.2 times. The policy is measured both
-as a person trusted it, which is how `indult init` leaves it, and without such a record.
+as a person trusted it, which is how `indult init` leaves it, and without such a record. What `indult init` writes has
+fewer rules and twelve times as many patterns; its figures are told beside the others, and have no bar.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ from indult import Action, load_policy
 from indult.gate import Gate
 from indult.ledger import Body, Draft, Ledger, open_ledger
 from indult.places import repository_ledger
+from indult.setup.detect import detect
+from indult.setup.policy import policy_text
 from indult.trust import record_trust
 
 BASE = [sys.executable, "-c", "import dataclasses, re, json, sqlite3, yaml"]
@@ -63,15 +66,18 @@ def measure(folder: Path, report: Report, events: int) -> None:
         "a call": {"tool_name": "Read", "tool_input": {"file_path": "src/main.py"}},
         "a shell command": {"tool_name": "Bash", "tool_input": {"command": "git log --oneline -20 | head -5"}},
     }
-    for trusted in (False, True):
-        if trusted:
+    bars: dict[str, float | None] = {"a call": 1.6, "a shell command": 2.2}
+    for how in ("not recorded", "trusted", "of indult init, trusted"):
+        if how.startswith("of"):
+            (root / "indult.yaml").write_text(policy_text(detect(str(root))), encoding="utf-8")
+            bars = dict.fromkeys(bars)
+        if how.endswith("trusted"):
             with open_ledger(repository_ledger(str(root))) as ledger:
                 record_trust(root / "indult.yaml", load_policy(root / "indult.yaml"), ledger, by="you")
         functions = {name: hook(root, call) for name, call in calls.items()}
         times = in_turns({"imports": process(BASE), **functions}, rounds=ROUNDS)
-        how = "trusted" if trusted else "not recorded"
         print(f"policy {how}: " + ", ".join(f"{name} {time * 1000:.1f} ms" for name, time in times.items()))
-        for name, most in (("a call", 1.6), ("a shell command", 2.2)):
+        for name, most in bars.items():
             report.ratio(f"{name} / imports, policy {how}", times[name] / times["imports"], most=most)
 
 
