@@ -94,14 +94,11 @@ class Circle:
         """
         with Repository.open(self.setting.root) as repository:
             held = self._approved(repository)
-            if held is not None:
-                turn = ship_it(self._ship(repository, held))
-                if turn.landed is not None:
-                    self._drop(repository, held)
-                    return self._end(turn, SignalState.LANDED, _landed(turn), held=held)
             fix = self._fix()
             self._open(fix)
             try:
+                if held is not None and (came := self._land_held(repository, fix, held)) is not None:
+                    return came
                 with self._workspace(repository, fix, repository.head(held or self.setting.into)) as work:
                     return self._round(work, fix)
             except LedgerError:
@@ -111,6 +108,15 @@ class Circle:
                 stop = StopReason(kind=StopKind.FAILED, detail=exc.message)
                 self._end(Turn(what="blocked", said=exc.message), SignalState.FIX, stop, fix)
                 raise
+
+    def _land_held(self, repository: Repository, fix: Fix, branch: str) -> Came | None:
+        """Land the branch that a person approved as it is; none where that fails, and a fixer goes on from there."""
+        turn = ship_it(self._ship(repository, branch))
+        self._record("held_shipped", fix, {"branch": branch, "came": turn.what}, counts=self._shipped(turn), views={})
+        if turn.landed is None:
+            return None
+        repository.drop(branch, repository.head(branch))
+        return self._end(turn, SignalState.LANDED, _landed(turn), fix, held=branch)
 
     @contextmanager
     def _workspace(self, repository: Repository, fix: Fix, start: str) -> Iterator[Work]:
@@ -193,9 +199,7 @@ class Circle:
     def _close(self, turn: Turn, fix: Fix) -> None:
         """Write the second record of a turn, with all that came of it."""
         usage = turn.ended.usage if turn.ended is not None else None
-        counts: dict[str, float] = {"turns": 1, **{f"rule:{rule}": 1 for rule in turn.rules}, f"turn:{turn.what}": 1}
-        if turn.judged is not None and turn.what != "nothing":
-            counts |= {"gate_evaluations": turn.judged.judgement.evaluations, "ships": 1}
+        counts: dict[str, float] = {"turns": 1, f"turn:{turn.what}": 1}
         if usage is not None:
             counts |= {"tokens": usage.tokens or 0, "cost": usage.cost or 0}
         critique = turn.critique()
@@ -207,8 +211,14 @@ class Circle:
         output = Body(turn.ended.output if turn.ended is not None else "")
         views = {**fix.rested(), CRITIQUES: {self.signal.id: critique.to_dict()}}
         more["output"] = {"body": output.digest}
-        self._record("turn_ended", fix, more, counts=self.setting.took(**counts), views=views, bodies=(output,))
+        self._record("turn_ended", fix, more, counts=self._shipped(turn, **counts), views=views, bodies=(output,))
         self.setting.says("came", self.signal, _first(turn.said) or turn.what, came=turn.what)
+
+    def _shipped(self, turn: Turn, **counts: float) -> dict[str, dict[str, int | float]]:
+        """Return the counters of a turn, with those of its ship if there was one."""
+        if turn.judged is not None and turn.what != "nothing":
+            counts |= {"gate_evaluations": turn.judged.judgement.evaluations, "ships": 1}
+        return self.setting.took(**counts, **{f"rule:{rule}": 1 for rule in turn.rules})
 
     def _stopped(self, work: Work, fix: Fix, turn: Turn, stop: StopReason) -> Came:
         """End a circle that did not land: hand back what a person has to decide, and leave the rest for another run."""
@@ -259,10 +269,6 @@ class Circle:
                 return str(branch)
         return None
 
-    def _drop(self, repository: Repository, branch: str) -> None:
-        """Delete the branch that stayed for a person, now that all of it has landed."""
-        repository.drop(branch, repository.head(branch))
-
     def _ship(self, repository: Repository, branch: str) -> Ship:
         setting = self.setting
         ship = Ship(
@@ -294,7 +300,7 @@ class Circle:
     def _record(
         self,
         kind: str,
-        fix: Fix | None,
+        fix: Fix,
         more: Mapping[str, Any],
         *,
         counts: Mapping[str, Any],
@@ -306,14 +312,14 @@ class Circle:
     def _draft(
         self,
         kind: str,
-        fix: Fix | None,
+        fix: Fix,
         more: Mapping[str, Any],
         *,
         counts: Mapping[str, Any],
         views: Mapping[str, Any],
         bodies: tuple[Body, ...] = (),
     ) -> Draft:
-        data = {"signal": self.signal.id, **({} if fix is None else {"fix": fix.fix}), **more}
+        data = {"signal": self.signal.id, "fix": fix.fix, **more}
         return Draft(run_stream(self.setting.run), kind, {**data, "counts": counts, "latest": views}, bodies)
 
     def _end(
@@ -321,7 +327,7 @@ class Circle:
         turn: Turn,
         state: SignalState,
         stop: StopReason,
-        fix: Fix | None = None,
+        fix: Fix,
         *,
         request: str | None = None,
         held: str | None = None,
@@ -330,7 +336,9 @@ class Circle:
         came = Came(
             signal=self.signal.id, stop=stop, state=state, turns=self.turns, landed=turn.landed, request=request
         )
-        views = {KEPT: {held: None}} if fix is None else fix.closed(keep=self.keep)
+        views = fix.closed(keep=self.keep)
+        if held is not None:
+            views[KEPT][held] = None
         counts = self.setting.took(**{f"ended:{state}": 1})
         draft = self._draft("signal_ended", fix, came.to_dict(), counts=counts, views=views)
         worked = bool(self.turns) or turn.landed is not None

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from indult.autofix.fixer import Process, end_left
-from indult.autofix.records import KEPT, Fix, fixes, run_stream
+from indult.autofix.records import KEPT, STREAM, Fix, fixes, run_stream
 from indult.autofix.signals import SignalState, find, move
 from indult.autofix.workspace import Workspace
 from indult.gate import Requests
@@ -57,10 +57,25 @@ def clear(repository: Repository, ledger: Ledger, policy: Policy, *, into: str) 
             recover(repository, into, requests=Requests(ledger, policy), ledger=ledger)
     for fix in left:
         yield fix.signal, _close(ledger, fix)
-    kept = ledger.recall(KEPT)
+    kept = _still_kept(repository, ledger, into)
     for workspace in Workspace.left(repository.root):
         _end_process(workspace.place)
         workspace.remove(keep_branch=workspace.branch in kept)
+
+
+def _still_kept(repository: Repository, ledger: Ledger, into: str) -> set[str]:
+    """Return the branches that stay for a person; one of which all has landed goes, and so does the record of one that is gone."""
+    kept = set(ledger.recall(KEPT))
+    tips = {branch: repository.tip(branch) for branch in kept}
+    target = repository.head(into)
+    over = {branch for branch, tip in tips.items() if tip is None or repository.contains(target, tip)}
+    for branch in sorted(over):
+        tip = tips[branch]
+        if tip is not None:
+            repository.drop(branch, tip)
+    if over:
+        ledger.append(Draft(STREAM, "branches_dropped", {"latest": {KEPT: dict.fromkeys(sorted(over))}}))
+    return kept - over
 
 
 def _end_process(place: str) -> None:

@@ -2,7 +2,8 @@
 
 | stream | kinds |
 |---|---|
-| `autofix:RUN` | `run_started`, `run_resumed`, `turn_started`, `turn_ended`, `signal_ended`, `run_stopped` |
+| `autofix:RUN` | `run_started`, `run_resumed`, `fix_opened`, `held_shipped`, `turn_started`, `turn_ended`, `signal_ended`, `run_stopped` |
+| `autofix:branches` | `branches_dropped`: branches that stayed for a person, and landed or went since |
 | `signal:ID` | the states of the signal (`indult.autofix.signals`), hand-backs and ships |
 
 | view | scope | key | holds |
@@ -41,6 +42,7 @@ __all__ = [
     "KEPT",
     "METERS",
     "STATE",
+    "STREAM",
     "Fix",
     "Seal",
     "counted",
@@ -52,6 +54,7 @@ __all__ = [
 ]
 
 STATE: Final = "autofix"
+STREAM: Final = "autofix:branches"
 FIXES: Final = "fixes"
 CRITIQUES: Final = "autofix:critiques"
 KEPT: Final = "autofix:kept"
