@@ -30,6 +30,7 @@ from indult.ids import new_id
 from indult.judgements import Verdict
 from indult.ledger import Body, Draft
 from indult.loop.stop import StopKind, StopReason
+from indult.ship.checks import SECONDS
 from indult.ship.git import Repository
 from indult.ship.report import Report, hand_back, signal_subject
 from indult.ship.ship import Landed, Ship
@@ -82,8 +83,8 @@ class Circle:
     turns: int = 0
     idle: int = 0
     walls: set[str] = field(default_factory=set)
-    keep: bool = False
-    """Whether the branch stays for a person who was asked about it, or who has to make room for it."""
+    keep: dict[str, str] | None = None
+    """What is to be known of the branch where it stays: for a person, or since it only waits to be landed."""
 
     def go(self) -> Came:
         """Go round until there is a reason to stop; nothing stays behind but the branch that a person was asked about.
@@ -93,7 +94,7 @@ class Circle:
             PolicyError: The target has no policy any more, or none that can be read.
         """
         with Repository.open(self.setting.root) as repository:
-            held = self._approved(repository)
+            held = self._approved(repository) or self._ready(repository)
             fix = self._fix()
             self._open(fix)
             try:
@@ -110,13 +111,18 @@ class Circle:
                 raise
 
     def _land_held(self, repository: Repository, fix: Fix, branch: str) -> Came | None:
-        """Land the branch that a person approved as it is; none where that fails, and a fixer goes on from there."""
-        turn = ship_it(self._ship(repository, branch))
-        self._record("held_shipped", fix, {"branch": branch, "came": turn.what}, counts=self._shipped(turn), views={})
-        if turn.landed is None:
-            return None
-        repository.drop(branch, repository.head(branch))
-        return self._end(turn, SignalState.LANDED, _landed(turn), fix, held=branch)
+        """Land a branch that only waited for that; none where it is refused, and a fixer goes on from there."""
+        with self.setting.landing:
+            turn = ship_it(self._ship(repository, branch))
+        views = {CRITIQUES: {self.signal.id: turn.critique().to_dict()}}
+        more = {"branch": branch, "came": turn.what}
+        self._record("held_shipped", fix, more, counts=self._shipped(turn), views=views)
+        self.setting.says("held", self.signal, _first(turn.said) or turn.what, came=turn.what, branch=branch)
+        if turn.landed is not None:
+            repository.drop(branch, repository.head(branch))
+            return self._end(turn, SignalState.LANDED, _landed(turn), fix, held=branch)
+        # What is in its way is not the fixer's to clear: it waits.
+        return None if turn.stop is None else self._end(turn, SignalState.FIX, turn.stop, fix)
 
     @contextmanager
     def _workspace(self, repository: Repository, fix: Fix, start: str) -> Iterator[Work]:
@@ -129,7 +135,7 @@ class Circle:
             ship = self._ship(repository, fix.branch)
             yield Work(setting=self.setting, signal=self.signal, workspace=workspace, ship=ship, head=start)
         finally:
-            workspace.remove(keep_branch=self.keep)
+            workspace.remove(keep_branch=self.keep is not None)
 
     def _open(self, fix: Fix) -> None:
         """Write that a fix begins, before anything of it is made: whoever comes next knows what to clear away."""
@@ -224,9 +230,13 @@ class Circle:
         """End a circle that did not land: hand back what a person has to decide, and leave the rest for another run."""
         if turn.request is not None:
             return self._end(turn, SignalState.NEEDS_HUMAN, stop, fix, request=turn.request)
+        if turn.what == "blocked":
+            # The repair is done, and something of the repository is in its way: it lands once that is cleared.
+            self.keep = {"ready": work.head}
+            return self._end(turn, SignalState.FIX, stop, fix)
         if stop.kind in _FOR_A_PERSON:
-            turn = turn if turn.what == "blocked" else work.refused or turn
-            self.keep = turn.judged is not None or turn.what == "blocked"
+            turn = work.refused or turn
+            self.keep = {} if turn.judged is not None else None
             return self._end(turn, SignalState.NEEDS_HUMAN, stop, fix, request=self._ask(work, fix, turn, stop))
         # A run that has spent its budget on a signal leaves it alone for a while; one that was stopped takes it up again.
         again = stop.kind is StopKind.CANCELLED or not self.turns
@@ -253,7 +263,7 @@ class Circle:
             "question": "The fixer got no further. Go on, and how?",
             "stop": str(stop),
             "said": turn.said[:2000],
-            "branch": fix.branch if self.keep else "",
+            "branch": fix.branch if self.keep is not None else "",
         }
         report = Report(signal=self.signal.id, by=ASKER, card={name: text for name, text in card.items() if text})
         return hand_back(report, gate=gate).request.id
@@ -269,6 +279,13 @@ class Circle:
                 return str(branch)
         return None
 
+    def _ready(self, repository: Repository) -> str | None:
+        """Return the branch of a repair of this signal that only waits to be landed."""
+        for branch, known in self.setting.ledger.recall(KEPT).items():
+            if known.get("signal") == self.signal.id and known.get("ready") == repository.tip(branch) is not None:
+                return branch
+        return None
+
     def _ship(self, repository: Repository, branch: str) -> Ship:
         setting = self.setting
         ship = Ship(
@@ -279,6 +296,9 @@ class Circle:
             subjects=(signal_subject(self.signal.id),),
             by=FIXER,
             policy_file=setting.policy_file,
+            about=self.signal.summary,
+            check_seconds=lambda: setting.seconds_left(within=SECONDS),
+            stopped=setting.cancelled,
         )
         ship.facts = setting.facts(ship.policy(repository.head(setting.into)), self.signal.id)
         return ship
@@ -336,7 +356,7 @@ class Circle:
         came = Came(
             signal=self.signal.id, stop=stop, state=state, turns=self.turns, landed=turn.landed, request=request
         )
-        views = fix.closed(keep=self.keep)
+        views = fix.closed(self.keep)
         if held is not None:
             views[KEPT][held] = None
         counts = self.setting.took(**{f"ended:{state}": 1})

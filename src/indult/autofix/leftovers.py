@@ -99,7 +99,7 @@ def _close(ledger: Ledger, fix: Fix) -> str:
         data["request"] = handed.data["request"]
     else:
         state, reason = SignalState.FIX, str(_ENDED.detail)
-    more = {"counts": {run_stream(fix.run): {f"ended:{state}": 1}}, "latest": fix.closed(keep=False)}
+    more = {"counts": {run_stream(fix.run): {f"ended:{state}": 1}}, "latest": fix.closed(None)}
     draft = Draft(run_stream(fix.run), "signal_ended", {**data, "state": str(state), **more})
     signal = find(ledger, fix.signal)
     move(ledger, signal.id, state, reason=reason, drafts=(draft,))

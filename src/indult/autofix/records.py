@@ -12,7 +12,7 @@
 | latest | `fixes` | signal | the fix that is open: `fix`, `run`, `branch`, `place`, `tree`, `since`, `version` |
 | latest | `at_work`, `worktrees` | subject, folder | while a fixer is at work (`indult.gate.subjects`) |
 | latest | `autofix:critiques` | signal | the latest critique |
-| latest | `autofix:kept` | branch | the branches that stay for a person: `signal` |
+| latest | `autofix:kept` | branch | the branches that stay: `signal`, and `ready`, the commit that only waits to be landed |
 | counter | `autofix:RUN` | meter or `rule:ID` | what the run took, each raised where it happens |
 
 A turn is two transactions: `turn_started` before the fixer is let loose, `turn_ended` with all that came of it. A fix that
@@ -107,9 +107,9 @@ class Fix:
         """Return the views of a fix on which nobody works just now."""
         return {AT_WORK: {self.subject: None}}
 
-    def closed(self, *, keep: bool) -> dict[str, dict[str, Any]]:
-        """Return the views of a fix that is over, and whether its branch stays."""
-        kept = {self.branch: {"signal": self.signal} if keep else None}
+    def closed(self, keep: Mapping[str, Any] | None) -> dict[str, dict[str, Any]]:
+        """Return the views of a fix that is over; where its branch stays, `keep` is what is to be known of it."""
+        kept = {self.branch: None if keep is None else {"signal": self.signal, **keep}}
         return {FIXES: {self.signal: None}, KEPT: kept, **appointment(self.tree, None), **self.rested()}
 
 

@@ -63,6 +63,10 @@ class Setting:
     cancelled: Callable[[], bool] = lambda: False
     tell: Callable[[Progress], None] = lambda progress: None
     clock: Callable[[], str] = utc_now
+    landing: Lock = field(default_factory=Lock)
+    """Held by the one that ships: otherwise each landing would move the target under all others."""
+    already: dict[tuple[str, str], bool] = field(default_factory=dict)
+    """Whether a check fails on a commit of the target itself, by commit and name."""
     _lock: Lock = field(default_factory=Lock)
     _since: float = field(default_factory=time.monotonic)
 
@@ -82,12 +86,13 @@ class Setting:
         hit = meter.exhausted(self.budget)
         return None if hit is None else budget_stop(*hit)
 
-    def seconds_left(self) -> float:
-        """Return how long one call of a fixer may take."""
+    def seconds_left(self, *, within: float | None = None) -> float:
+        """Return how long one call of a fixer may take, or what else ends `within` so many seconds."""
+        most = self.law.timeout if within is None else within
         if self.budget.seconds is None:
-            return self.law.timeout
+            return most
         used = meter_of(self.ledger, self.run).seconds + time.monotonic() - self._since
-        return max(0.0, min(self.law.timeout, self.budget.seconds - used))
+        return max(0.0, min(most, self.budget.seconds - used))
 
     def says(self, what: str, signal: Signal | str = "", text: str = "", **more: Any) -> None:
         """Tell whoever watches what happened."""

@@ -15,9 +15,10 @@ from indult.autofix.leftovers import note_process
 from indult.autofix.records import Seal
 from indult.canonical import digest
 from indult.critiques import Critique
-from indult.errors import ShipError
+from indult.errors import RunError, ShipError
 from indult.judgements import Verdict
 from indult.loop.stop import StopKind, StopReason
+from indult.ship.checks import run_checks
 from indult.ship.ship import Judged, Landed, Refused, Ship
 
 if TYPE_CHECKING:
@@ -39,6 +40,9 @@ _AGAIN: Final = 5
 
 _REASON: Final = 3_900
 """How many characters of what the gate said a critique repeats."""
+
+_SUBJECT: Final = 72
+"""How many characters of a summary are the subject of a commit."""
 
 _CALM: Final = "nothing changed"
 _MOVED: Final = "moved"
@@ -104,6 +108,11 @@ class Work:
             seal.check(gate.ledger)
         finally:
             self.setting.says("fixer", self.signal, f"ended: {ended.why}", seconds=round(ended.seconds, 1))
+        if ended.why == "not_started":
+            raise RunError(
+                f"the fixer `{self.setting.fixer[0]}` cannot be started: {ended.output.strip()}",
+                hint="the command is the key `fixer` of the policy; is its folder on the PATH of this run?",
+            )
         turn = replace(self._came(ended, gate, handed), ended=ended)
         if turn.what == "refused" and turn.judged is not None:
             self.refused = turn
@@ -134,7 +143,7 @@ class Work:
         if ended.why != "done":
             return _unfinished(ended)
         try:
-            self.workspace.commit(f"Repair {self.signal.id}\n\n{self.signal.summary}")
+            self.workspace.commit(f"{self.signal.summary[:_SUBJECT]}\n\nRepairs the signal {self.signal.id}.")
         except ShipError as exc:
             # It took apart what git needs: more turns could put that right.
             return Turn(
@@ -144,11 +153,36 @@ class Work:
         if head == self.head:
             return self._idle()
         self.head = head
-        return ship_it(self.ship)
+        return self._shipped()
+
+    def _shipped(self) -> Turn:
+        """Ship the branch, one of this run at a time, and tell of a check that fails without the branch as well."""
+        with self.setting.landing:
+            turn = ship_it(self.ship)
+            failed, judged = turn.refused.failed if turn.refused is not None else None, turn.judged
+            if failed is None or judged is None or self.setting.cancelled():
+                return turn
+            key = (judged.onto, failed.name)
+            if key not in self.setting.already:
+                again = run_checks(
+                    {failed.name: failed.command},
+                    self.ship.repository,
+                    judged.onto,
+                    seconds=self.ship.check_seconds(),
+                    stopped=self.ship.stopped,
+                )
+                self.setting.already[key] = again is not None
+        if not self.setting.already[key]:
+            return turn
+        more = f"`{failed.name}` fails on {self.ship.into} without this branch as well: nothing lands until it passes."
+        return replace(turn, said=f"{turn.said}\n{more}")
 
     def _idle(self) -> Turn:
         """Return the turn of a fixer that changed nothing: what was refused before still is."""
         said = "The last turn changed nothing, and handed nothing back."
+        if self.refused is not None and self.refused.wall == _MOVED:
+            # It was refused for no fault of its own.
+            return self._shipped()
         if self.refused is None:
             return Turn(what="nothing", said=said, wall=_CALM)
         return replace(self.refused, what="nothing", said=f"{said}\n{self.refused.said}", wall=_CALM, ended=None)
@@ -234,6 +268,5 @@ def _wall(came: Refused) -> str:
 def _unfinished(ended: Ended) -> Turn:
     why = {
         "timed_out": f"The last turn was ended after {ended.seconds:.0f} s; what it left is in the files.",
-        "not_started": f"The fixer could not be started: {ended.output}",
     }.get(ended.why, f"The last turn ended with exit code {ended.code}; what it left is in the files.")
     return Turn(what="unfinished", said=why, wall=f"unfinished {ended.why}")

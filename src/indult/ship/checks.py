@@ -10,7 +10,8 @@ import os
 import signal
 import subprocess
 import tempfile
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,6 +30,9 @@ ENVIRONMENT: Final = ("PATH", "LANG", "LANGUAGE", "LC_ALL", "LC_CTYPE", "TZ", "T
 
 SECONDS: Final = 1800.0
 """How long one check may take."""
+
+_EACH: Final = 0.2
+"""How many seconds pass between two looks whether a check has to be ended."""
 
 _TAIL: Final = 4000
 """How many bytes of the end of its output are told of a check that failed."""
@@ -49,9 +53,16 @@ class Failed:
 
 
 def run_checks(
-    checks: Mapping[str, Sequence[str]], repository: Repository, tree: str, *, seconds: float = SECONDS
+    checks: Mapping[str, Sequence[str]],
+    repository: Repository,
+    tree: str,
+    *,
+    seconds: float = SECONDS,
+    stopped: Callable[[], bool] = lambda: False,
 ) -> Failed | None:
     """Run each check in a fresh checkout of `tree`, in order of name, and return the first that fails.
+
+    One that takes longer than `seconds`, or is not done when `stopped` says so, has failed.
 
     Raises:
         ShipError: The checkout cannot be made, or a check's program cannot be started.
@@ -63,13 +74,15 @@ def run_checks(
                 (folder / inner).mkdir()
             repository.export(tree, str(folder / "tree"))
             with (folder / "output").open("w+b") as output:
-                why = _run(name, list(words), folder, output, seconds)
+                why = _run(name, list(words), folder, output, seconds, stopped)
                 if why is not None:
                     return Failed(name=name, why=why, output=_end(output), command=tuple(words))
     return None
 
 
-def _run(name: str, words: list[str], folder: Path, output: IO[bytes], seconds: float) -> str | None:
+def _run(
+    name: str, words: list[str], folder: Path, output: IO[bytes], seconds: float, stopped: Callable[[], bool]
+) -> str | None:
     """Run one check and return why it did not pass."""
     own = {"HOME": str(folder / "home"), "TMPDIR": str(folder / "tmp")}
     environment = {key: value for key, value in os.environ.items() if key in ENVIRONMENT} | own
@@ -86,12 +99,21 @@ def _run(name: str, words: list[str], folder: Path, output: IO[bytes], seconds: 
     except OSError as exc:
         raise ShipError(f"the check `{name}` cannot be started: {exc.strerror}: `{words[0]}`") from exc
     try:
-        code = process.wait(seconds)
-    except subprocess.TimeoutExpired:
-        return f"not done after {seconds:g} s"
+        code = _wait(process, seconds, stopped)
     finally:
         _end_group(process)
+    if code is None:
+        return "stopped" if stopped() else f"not done after {seconds:g} s"
     return None if code == 0 else f"ended with {code}"
+
+
+def _wait(process: subprocess.Popen[bytes], seconds: float, stopped: Callable[[], bool]) -> int | None:
+    """Return what a check ended with, none if it has to be ended."""
+    until = time.monotonic() + seconds
+    while not stopped() and (left := until - time.monotonic()) > 0:
+        with suppress(subprocess.TimeoutExpired):
+            return process.wait(min(left, _EACH))
+    return None
 
 
 def _end_group(process: subprocess.Popen[bytes]) -> None:

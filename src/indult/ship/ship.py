@@ -22,7 +22,7 @@ from indult.judgements import Judgement, Verdict
 from indult.ledger import Draft
 from indult.policy import loads_policy
 from indult.scopes import MAX_TARGETS, Scope
-from indult.ship.checks import Failed, run_checks
+from indult.ship.checks import SECONDS, Failed, run_checks
 from indult.ship.hints import commit_law
 from indult.ship.intents import GRANT, LANDED, Intent, bring_along, landed, recover, reservations, started, undo
 from indult.ship.report import HANDOFF
@@ -146,6 +146,8 @@ class Ship:
 
     `subjects` are asked in their order for a live grant, and only the first that has one counts (R72): what was opened
     for several is not added up. `requests` makes those of a ledger under a policy, for a caller with a clock of its own.
+    `about` is a line for the message of the landing commit. A check may take `check_seconds`, and is ended when `stopped`
+    says so.
     """
 
     repository: Repository
@@ -157,6 +159,9 @@ class Ship:
     facts: Mapping[str, Any] = field(default_factory=dict)
     policy_file: str = POLICY_FILE
     requests: Callable[[Ledger, Policy], Requests] = Requests
+    about: str = ""
+    check_seconds: Callable[[], float] = lambda: SECONDS
+    stopped: Callable[[], bool] = lambda: False
 
     def run(self) -> Landed | Refused:
         """Judge the branch, run the project's checks on what would land, judge again, and land it.
@@ -271,7 +276,9 @@ class Ship:
             ShipError: One of them cannot be started.
         """
         checks = self.own_policy(judged.onto).checks
-        return run_checks(checks, self.repository, judged.tree) if checks else None
+        if not checks:
+            return None
+        return run_checks(checks, self.repository, judged.tree, seconds=self.check_seconds(), stopped=self.stopped)
 
     def land(self, judged: Judged) -> Landed | Refused:
         """Judge once more, and let the target be what was judged, if neither branch nor target has moved since.
@@ -449,7 +456,14 @@ class Ship:
         relied: list[Grant] = [g for g in judged.boundary.grants if g.id in judged.judgement.grants]
         trailers = [f"{GRANT}: {grant.id} {grant.at}" for grant in relied]
         return "\n".join(
-            [f"Land {self.branch} in {self.into}", "", *trailers, f"{DIGEST}: {judged.judgement.boundary}", ""]
+            [
+                f"Land {self.branch} in {self.into}",
+                "",
+                *([self.about, ""] if self.about else []),
+                *trailers,
+                f"{DIGEST}: {judged.judgement.boundary}",
+                "",
+            ]
         )
 
     def _refused(self, judged: Judged, refused: Refused) -> Refused:
