@@ -15,8 +15,10 @@ from indult.autofix.signals import SignalState, move
 from indult.ledger import Body, Draft, open_ledger
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
+    from tests.cli.conftest import Terminal
     from tests.conftest import Ran, Run
 
 REPORT = """<testsuite name="shop">
@@ -188,11 +190,36 @@ class TestListing:
         with open_ledger(os.environ["INDULT_DB"]) as ledger:
             move(ledger, names[2], SignalState.FIX, reason="r", more={"priority": 3})
             move(ledger, names[0], SignalState.IGNORED, reason="r")
-        lines = signal("list").stdout.splitlines()
+        lines = signal("list", "--all").stdout.splitlines()
         assert [names[2], names[0], names[1]] == [line.split()[0] for line in lines]
         assert ["fix", "1x", "note", "three"] == [lines[0].split()[place] for place in (1, 2, 4, 5)]
         picked = signal("list", "--state", "fix", "--state", "new", "--json").json
         assert ["three", "two"] == [row["summary"] for row in picked]
+
+    def test_what_is_over_is_counted(self, signal: Run) -> None:
+        """What landed or is ignored is listed with `--all` or by its state, and otherwise counted beside the list."""
+        names = [added(signal, text)["ids"][0] for text in ("one", "two", "three")]
+        with open_ledger(os.environ["INDULT_DB"]) as ledger:
+            move(ledger, names[0], SignalState.IGNORED, reason="r")
+            move(ledger, names[1], SignalState.LANDED, reason="r")
+        ran = signal("list")
+        assert [names[2]] == [line.split()[0] for line in ran.stdout.splitlines()]
+        assert "not shown: 1 landed and 1 ignored (--all)\n" == ran.stderr
+        assert [names[2]] == [row["id"] for row in signal("list", "--json").json]
+        assert 3 == len(signal("list", "--all", "--json").json)
+        ran = signal("list", "--state", "ignored")
+        assert (names[0], "") == (ran.stdout.split()[0], ran.stderr)
+        assert 1 == signal("list", "--state", "fix", "--all").exit_code
+
+    def test_a_heading_for_a_person(self, signal: Run, terminal: Callable[..., Terminal]) -> None:
+        """On a terminal the columns have names; a pipe gets signals only."""
+        (name,) = added(signal, "one")["ids"]
+        shown = terminal("signal", "list")
+        assert 0 == shown.end()
+        heading, line = shown.shown.splitlines()
+        assert ["ID", "STATE", "SEEN", "LAST", "KIND", "SUMMARY"] == heading.split()
+        assert heading.index("SUMMARY") == line.index("one")
+        assert line.startswith(name)
 
     def test_nothing(self, signal: Run) -> None:
         """That there is no signal is said, and as JSON there is none."""
@@ -222,17 +249,52 @@ class TestShowing:
             "state       needs-human: a person has to look",
             "source      shop",
             "priority    3 by payments",
+            "seen        once, 20",
+            f"turns       indult autofix show {name}",
             "fixers      2 calls, the last fix ended 2026-03-01T00:00:00.000000Z",
             "request     r_1 (closed): indult show r_1",
             "2 calls of its fixers were judged",
             "triaged  new -> needs-human: a person has to look",
-            'handed_back  {"by":"fixer","request":"r_1"}',
+            "handed_back  by fixer as r_1\n",
             "  | line one\n  | line two\n",
         ):
             assert line in text
         row = shown(signal, name)
         assert ["triaged", "handed_back"] == [event["kind"] for event in row["history"]]
         assert (2, {"r_1": "closed"}, "line one\nline two") == (row["judged"], row["requests"], row["evidence"])
+
+    def test_history_in_words(self, signal: Run) -> None:
+        """Each event is a line of words and whole, one that is not in our shape too."""
+        (name,) = added(signal, "a")["ids"]
+        added(signal, "a")
+        stream = f"signal:{name}"
+        reason = "because " * 45
+        with open_ledger(os.environ["INDULT_DB"]) as ledger:
+            move(ledger, name, SignalState.FIX, reason=reason)
+            ledger.append(
+                Draft(stream, "judgement", {"tool": "Bash"}),
+                Draft(stream, "outcome", {"judgement": 3, "status": "done"}),
+                Draft(stream, "ship_refused", {"branch": "b", "into": "main", "head": "h", "rules": ["r1", "r2"]}),
+                Draft(stream, "ship_started", {"branch": "b", "into": "main", "commit": "c0ffee", "reservations": []}),
+                Draft(stream, "ship_landed", {"ship": "1", "commit": "c0ffee"}),
+                Draft(stream, "ship_undone", {"why": "the target moved"}),
+                Draft(stream, "ship_refused", {"rules": 3, "note": "x\ny"}),
+                Draft(stream, "looked_at", {"by": "ann", "times": 2, "more": {"a": [1]}}),
+            )
+        text = signal("show", name).stdout
+        for line in (
+            f"moved  new -> fix: {reason.strip()}\n",
+            "ship_refused  b into main by r1, r2\n",
+            "ship_started  b into main as commit c0ffee\n",
+            "ship_landed  commit c0ffee\n",
+            "ship_undone  the target moved\n",
+            "ship_refused  note x\\x0ay, rules 3\n",
+            "looked_at  by ann, times 2\n",
+            "seen        2 times, first ",
+            "1 call of its fixers was judged",
+        ):
+            assert line in text
+        assert "outcome" not in text
 
     def test_nothing_of_it_passes_for_ours(self, signal: Run) -> None:
         """What others wrote into a signal is one line each, or set in, and moves no cursor."""
@@ -260,3 +322,71 @@ class TestShowing:
         ran = signal("show", name[:-1])
         assert (1, "") == (ran.exit_code, ran.stdout)
         assert f"error: there is no signal `{name[:-1]}`\nhint: did you mean `{name}`?\n" == ran.stderr
+
+
+class TestMoving:
+    """What a person says is to become of a signal."""
+
+    def test_try_again(self, signal: Run) -> None:
+        """What waits for a person is taken up again, and who said so and why is in its history."""
+        (name,) = added(signal, "a")["ids"]
+        with open_ledger(os.environ["INDULT_DB"]) as ledger:
+            move(ledger, name, SignalState.NEEDS_HUMAN, reason="stalled", more={"priority": 3, "turns": 2})
+        ran = signal("move", name, "--state", "fix", "--reason", "the mirror is up\nagain", "--by", "ann")
+        assert (0, "") == (ran.exit_code, ran.stderr)
+        assert [
+            f"{name}  needs-human -> fix: the mirror is up again",
+            "the next `indult autofix run` takes it up",
+        ] == ran.stdout.splitlines()
+        row = shown(signal, name)
+        assert ("fix", "the mirror is up again", 3, 2) == tuple(
+            row[key] for key in ("state", "reason", "priority", "turns")
+        )
+        assert "moved by ann  needs-human -> fix: the mirror is up again\n" in signal("show", name).stdout
+
+    @pytest.mark.parametrize("state", ["new", "needs-human", "ignored", "landed"])
+    def test_any_other_state(self, signal: Run, state: str) -> None:
+        """Every state but that of a fixer at work can be given, as JSON too."""
+        (name,) = added(signal, "a")["ids"]
+        (row,) = signal("move", name, "--state", state, "--reason", "r", "--by", "ann", "--json").json
+        assert (state, "new", "ann", "r") == (row["state"], row["before"], row["by"], row["reason"])
+        assert state == shown(signal, name)["state"]
+
+    def test_not_under_a_fixer(self, signal: Run) -> None:
+        """A signal that a fixer is at work on stays with it."""
+        (name,) = added(signal, "a")["ids"]
+        with open_ledger(os.environ["INDULT_DB"]) as ledger:
+            move(ledger, name, SignalState.FIXING, reason="a fix is under way")
+        ran = signal("move", name, "--state", "ignored", "--reason", "r")
+        assert (1, "") == (ran.exit_code, ran.stdout)
+        assert f"error: a fixer is at work on the signal `{name}`" == ran.stderr.splitlines()[0]
+        assert "fixing" == shown(signal, name)["state"]
+
+    def test_not_by_a_fixer(self, signal: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Whoever is at work decides nothing about signals."""
+        (name,) = added(signal, "a")["ids"]
+        monkeypatch.setenv("INDULT_ACTOR", "fixer")
+        ran = signal("move", name, "--state", "landed", "--reason", "r")
+        assert ran.stderr.startswith("error: `fixer` is at work here (INDULT_ACTOR)")
+        assert "new" == shown(signal, name)["state"]
+
+    @pytest.mark.parametrize(
+        "args",
+        [
+            ("--state", "fixing", "--reason", "r"),
+            ("--state", "fix", "--reason", " "),
+            ("--state", "fix"),
+            ("--reason", "r"),
+        ],
+    )
+    def test_half_of_it(self, signal: Run, args: tuple[str, ...]) -> None:
+        """State and reason are both told, and `fixing` is nobody's to give."""
+        (name,) = added(signal, "a")["ids"]
+        assert 1 == signal("move", name, *args).exit_code
+        assert "new" == shown(signal, name)["state"]
+
+    def test_an_unknown_one(self, signal: Run) -> None:
+        """A signal that there is none of is told."""
+        added(signal, "a")
+        ran = signal("move", "s_000000000000", "--state", "fix", "--reason", "r")
+        assert (1, "error: there is no signal `s_000000000000`") == (ran.exit_code, ran.stderr.splitlines()[0])

@@ -7,18 +7,19 @@ from contextlib import ExitStack, suppress
 from itertools import chain
 from signal import SIGINT
 from signal import signal as handle
-from typing import TYPE_CHECKING, Any, BinaryIO, Final
+from typing import TYPE_CHECKING, BinaryIO, Final
 
 import click
 
 from indult.autofix.friction import gather
 from indult.autofix.junit import read_junit
 from indult.autofix.logs import Ends, compiled, read_log
-from indult.autofix.signals import Sighting, SignalState, find, ingest, signals
-from indult.canonical import canonical
+from indult.autofix.signals import Sighting, SignalState, find, ingest, move, signals
+from indult.cli.deciding import by_option, check_actor, os_user
 from indult.cli.frame import db_option, emit, json_option, printable
+from indult.cli.history import data_of, history, told
 from indult.cli.showing import age
-from indult.errors import UsageError
+from indult.errors import RunError, UsageError
 from indult.gate import index
 from indult.ledger import open_ledger, utc_now
 
@@ -26,19 +27,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from indult.autofix.signals import Ingested, Signal
-    from indult.ledger import Event, Ledger
+    from indult.ledger import Ledger
 
 __all__ = ["command"]
 
-HISTORY: Final = 200
-"""How many of the newest events of a signal are shown, its sightings aside."""
-
-SHOWN: Final = 160
-"""Characters of an event's data that its line of text shows."""
-
 _KIND: Final = "note"
 _PIECE: Final = 65_536
-_VIEWS: Final = frozenset({"bodies", "clear", "counts", "keep", "latest"})
+_QUIET: Final = (SignalState.LANDED, SignalState.IGNORED)
+"""States of which nothing is to be done; they are listed where they are asked for."""
+
+_HEADING: Final = f"{'ID':<14}  {'STATE':<11}  {'SEEN':>5}  {'LAST':>4}  {'KIND':<9}  SUMMARY"
 
 
 @click.group(name="signal", help="Tell what goes wrong, and see what is known of it and what is made of it.")
@@ -192,7 +190,11 @@ def _tell(found: list[Ingested], *, as_json: bool) -> None:
     click.echo(f"{ids[0]}: {line}" if len(ids) == 1 else line)
 
 
-@command.command(name="list", help="List the signals, what matters most first and then what waits longest.")
+@command.command(
+    name="list",
+    help="List the signals, what matters most first and then what waits longest. Those that landed or are ignored are "
+    "only counted, unless they are asked for.",
+)
 @click.option(
     "--state",
     "states",
@@ -201,21 +203,35 @@ def _tell(found: list[Ingested], *, as_json: bool) -> None:
     type=click.Choice([state.value for state in SignalState]),
     help="Only signals in this state; may be given again.",
 )
+@click.option("--all", "everything", is_flag=True, help="Those that landed or are ignored, too.")
 @db_option
 @json_option
-def list_signals(*, states: tuple[str, ...], db: str | None, as_json: bool) -> None:
+def list_signals(*, states: tuple[str, ...], everything: bool, db: str | None, as_json: bool) -> None:
     """Print one line per signal."""
+    if states and everything:
+        raise UsageError("`--state` picks signals, and `--all` takes all", hint="one of them at a time")
+    picked = tuple(map(SignalState, states)) or tuple(SignalState)
+    quiet = () if states or everything else _QUIET
     shown = 0
     with open_ledger(db, read_only=True) as ledger:
         now = utc_now()
-        for signal in signals(ledger, *map(SignalState, states)):
+        for signal in signals(ledger, *(state for state in picked if state not in quiet)):
+            if not shown and not as_json and sys.stdout.isatty():
+                click.echo(_HEADING)
             shown += 1
             if as_json:
                 emit(signal.to_dict())
             else:
                 click.echo(_line(signal, now))
-    if not shown and not as_json:
-        click.echo("no signal" if not states else f"no signal is {' or '.join(states)}")
+        left = {state: sum(1 for _ in signals(ledger, state)) for state in quiet}
+    if as_json:
+        return
+    if not shown:
+        click.echo(f"no signal is {' or '.join(states)}" if states else "no signal")
+    if any(left.values()):
+        # Beside the list: whoever reads it line by line gets signals only.
+        counted = " and ".join(f"{count} {state}" for state, count in left.items() if count)
+        click.echo(f"not shown: {counted} (--all)", err=True)
 
 
 def _line(signal: Signal, now: str) -> str:
@@ -235,19 +251,22 @@ def show(*, name: str, db: str | None, as_json: bool) -> None:
     with open_ledger(db, read_only=True) as ledger:
         signal = find(ledger, name)
         evidence = None if signal.detail is None else ledger.body(signal.detail)
-        history, judged = _history(ledger, signal)
+        events, judged = history(ledger, signal)
         requests = _requests(ledger, signal)
     if as_json:
-        rows = [{"at": event.at, "kind": event.kind, **_data(event)} for event in history]
+        rows = [{"at": event.at, "kind": event.kind, **data_of(event)} for event in events]
         emit({**signal.to_dict(), "evidence": evidence, "history": rows, "judged": judged, "requests": requests})
         return
     click.echo("\n".join(_shown(signal)))
     for request, state in requests.items():
         click.echo(f"request     {printable(request)} ({state}): indult show {printable(request)}")
-    for event in history:
-        click.echo(f"{event.at}  {_told(event)}")
+    if signal.turns or signal.state is SignalState.FIXING:
+        click.echo(f"turns       indult autofix show {signal.id}")
+    for event in events:
+        click.echo(f"{event.at}  {told(event)}")
     if judged:
-        click.echo(f"{judged} calls of its fixers were judged: indult log --stream {signal.subject} --kind judgement")
+        calls = "1 call of its fixers was" if judged == 1 else f"{judged} calls of its fixers were"
+        click.echo(f"{calls} judged: indult log --stream {signal.subject} --kind judgement")
     if signal.detail is not None:
         lines = ["(forgotten)"] if evidence is None else evidence.split("\n")
         click.echo("evidence, as it was given:")
@@ -263,24 +282,16 @@ def _shown(signal: Signal) -> Iterator[str]:
     if signal.source:
         yield f"source      {printable(signal.source)}"
     yield f"state       {signal.state}: {printable(signal.reason)}"
-    yield f"seen        {signal.count} times, first {signal.first_at}, last {signal.seen_at}"
+    if signal.count == 1:
+        yield f"seen        once, {signal.seen_at}"
+    else:
+        yield f"seen        {signal.count} times, first {signal.first_at}, last {signal.seen_at}"
     if signal.priority or signal.rule:
         yield f"priority    {signal.priority}{f' by {printable(signal.rule)}' if signal.rule else ''}"
     if signal.turns or signal.ended_at:
-        yield f"fixers      {signal.turns} calls{f', the last fix ended {signal.ended_at}' if signal.ended_at else ''}"
+        calls = "1 call" if signal.turns == 1 else f"{signal.turns} calls"
+        yield f"fixers      {calls}{f', the last fix ended {signal.ended_at}' if signal.ended_at else ''}"
     yield f"fingerprint {signal.fingerprint}"
-
-
-def _history(ledger: Ledger, signal: Signal) -> tuple[list[Event], int]:
-    """Return the newest events of a signal, oldest first, and how many judgements there are; sightings are counted."""
-    newest: list[Event] = []
-    judged = 0
-    for event in ledger.events(signal.subject, newest_first=True):
-        if event.kind == "judgement":
-            judged += 1
-        elif event.kind != "signal_seen" and len(newest) < HISTORY:
-            newest.append(event)
-    return newest[::-1], judged
 
 
 def _requests(ledger: Ledger, signal: Signal) -> dict[str, str]:
@@ -290,14 +301,43 @@ def _requests(ledger: Ledger, signal: Signal) -> dict[str, str]:
     return {name: "open" if name in opened else "closed" for name in dict.fromkeys([*handed, *opened])}
 
 
-def _data(event: Event) -> dict[str, Any]:
-    return {name: value for name, value in event.data.items() if name not in _VIEWS}
-
-
-def _told(event: Event) -> str:
-    """Return an event in one line: of a move what it was from, to and why."""
-    data = _data(event)
-    if {"before", "state", "reason"} <= data.keys():
-        return printable(f"{event.kind}  {data['before']} -> {data['state']}: {data['reason']}")
-    text = canonical(data)
-    return printable(f"{event.kind}  {text if len(text) <= SHOWN else f'{text[: SHOWN - 1]}…'}")
+@command.command(
+    name="move",
+    short_help="Say what is to become of a signal.",
+    help="Say what is to become of a signal, whatever was made of it: `fix` takes it up again, `needs-human` leaves it to "
+    "a person, `ignored` only counts it, `landed` says that it is repaired, and `new` lets triage decide. While a fixer "
+    "is at work on it, nothing is moved.",
+    epilog='For instance: indult signal move s_0123456789ab --state fix --reason "the mirror is up again"',
+)
+@click.argument("name", metavar="ID")
+@click.option(
+    "--state",
+    metavar="STATE",
+    required=True,
+    type=click.Choice([state.value for state in SignalState if state is not SignalState.FIXING]),
+    help="What becomes of it.",
+)
+@click.option("--reason", metavar="TEXT", required=True, help="Why; it is told wherever the signal is shown.")
+@by_option
+@db_option
+@json_option
+def move_signal(*, name: str, state: str, reason: str, by: str | None, db: str | None, as_json: bool) -> None:
+    """Move a signal as a person decided."""
+    check_actor()
+    if not reason.strip():
+        raise UsageError("`--reason` is empty", hint='--reason "the mirror is up again"')
+    with open_ledger(db, create=False) as ledger:
+        before = find(ledger, name)
+        if before.state is SignalState.FIXING:
+            raise RunError(
+                f"a fixer is at work on the signal `{name}`",
+                hint="see `indult autofix status`; `indult autofix stop` ends it, and `resume` clears up what was killed",
+            )
+        who = os_user() if by is None else by
+        moved = move(ledger, before, SignalState(state), reason=reason, more={"by": who}, expect_state=before.state)
+    if as_json:
+        emit({**moved.to_dict(), "before": before.state.value, "by": who})
+        return
+    click.echo(printable(f"{moved.id}  {before.state} -> {moved.state}: {moved.reason}"))
+    if moved.state is SignalState.FIX:
+        click.echo("the next `indult autofix run` takes it up")
