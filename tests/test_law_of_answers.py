@@ -60,6 +60,11 @@ class Return:
 
 
 @dataclass(frozen=True)
+class Withdraw:
+    """The matter is over, and whoever asked takes the question back."""
+
+
+@dataclass(frozen=True)
 class Clock:
     """Time goes on, or somebody sets the clock back."""
 
@@ -78,6 +83,7 @@ OPERATIONS = st.one_of(
     st.builds(Try, other=st.sampled_from([False, False, True])),
     st.just(Revoke()),
     st.just(Return()),
+    st.just(Withdraw()),
     st.builds(Clock, minutes=st.sampled_from([5, 20, 70, -40])),
 )
 
@@ -93,6 +99,7 @@ class Model:
     approved: int | None = None
     used: int = 0
     open_uses: int = 0
+    rejected: bool = False
     over: bool = False
 
     def live(self) -> bool:
@@ -100,8 +107,12 @@ class Model:
         return self.approved is not None and not self.ended() and self.used < self.approved
 
     def ended(self) -> bool:
-        """Tell whether it was taken back or its hour is over; no clock that is set back undoes that."""
+        """Tell whether it or its grant was taken back or its hour is over; no clock that is set back undoes that."""
         return self.over or self.furthest >= 60
+
+    def waits(self) -> bool:
+        """Tell whether there is still a question to take back."""
+        return self.approved is None and not self.rejected and not self.over
 
     def takes(self, answer: Answer) -> bool:
         """Tell whether an answer counts."""
@@ -181,8 +192,10 @@ def law_11(timeline: Timeline) -> None:
                     model.answers += 1
                     if operation.choice is Choice.APPROVE:
                         model.approved = min(timeline.uses, operation.uses or timeline.uses, model.approved or 99)
+                        model.rejected = False
                     elif operation.choice is Choice.REJECT:
                         model.approved = None
+                        model.rejected = True
             case Try(other=True):
                 assert Verdict.ASK_USER is world.gate.review(OTHER, {}).verdict
             case Try():
@@ -200,6 +213,10 @@ def law_11(timeline: Timeline) -> None:
                 if grants:
                     world.requests.revoke(grants[0], by="ann")
                     model.over = True
+            case Withdraw():
+                waits = model.waits()
+                assert int(waits) == world.requests.withdraw("run:1", why="it is over")
+                model.over = model.over or waits
             case Return():
                 if reservations:
                     world.requests.not_started(reservations.pop(), "it never began")
@@ -238,6 +255,17 @@ def uses_are_not_counted(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(approvals._Fold, "take", forgetful)
 
 
+def a_withdrawal_is_forgotten(patch: pytest.MonkeyPatch) -> None:
+    """Take answers to what was withdrawn."""
+    take = approvals._Fold.take
+
+    def forgetful(self: Any, event: Any) -> None:
+        if event.kind != "withdrawn":
+            take(self, event)
+
+    patch.setattr(approvals._Fold, "take", forgetful)
+
+
 def the_clock_is_believed(patch: pytest.MonkeyPatch) -> None:
     """Take the present from the clock alone, so that setting it back revives what was over."""
     from indult.gate import records
@@ -248,6 +276,7 @@ def the_clock_is_believed(patch: pytest.MonkeyPatch) -> None:
 MUTANTS: list[Callable[[pytest.MonkeyPatch], None]] = [
     whoever_asks_may_answer,
     uses_are_not_counted,
+    a_withdrawal_is_forgotten,
     the_clock_is_believed,
 ]
 

@@ -55,11 +55,12 @@ class RequestState(StrEnum):
     REVOKED = "revoked"
     SUPERSEDED = "superseded"
     EXPIRED = "expired"
+    WITHDRAWN = "withdrawn"
 
     @property
     def closed(self) -> bool:
         """Tell whether nothing that anyone decides can change it any more."""
-        return self in {RequestState.SPENT, RequestState.REVOKED, RequestState.SUPERSEDED, RequestState.EXPIRED}
+        return self not in {RequestState.OPEN, RequestState.APPROVED, RequestState.REJECTED}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -234,7 +235,8 @@ class Standing:
     """How a request stands: its state, all decisions, the guidance of the last one, and the grant if it opens one now.
 
     `version` is that of the request's stream, `seen` that of the last decision on it (0 for none): what the next
-    decision has to name. `uses_left` counts reservations; `wanted` is how many approvers it takes.
+    decision has to name. `uses_left` counts reservations; `wanted` is how many approvers it takes. `withdrawn` is why it
+    was withdrawn, if it was.
     """
 
     request: ApprovalRequest
@@ -248,6 +250,7 @@ class Standing:
     approved_by: tuple[str, ...] = ()
     reservations: Mapping[str, str] = field(default_factory=dict)
     superseded_by: str | None = None
+    withdrawn: str | None = None
     refused: tuple[str, ...] = ()
 
     @property
@@ -329,6 +332,7 @@ class _Fold:
     end: RequestState | None = None
     rejected: bool = False
     superseded_by: str | None = None
+    withdrawn: str | None = None
 
     def take(self, event: _Event) -> None:
         data = event.data
@@ -347,6 +351,8 @@ class _Fold:
                 self.end, self.superseded_by = RequestState.SUPERSEDED, data["by"]
             case "expired":
                 self.end = RequestState.EXPIRED
+            case "withdrawn":
+                self.end, self.withdrawn = RequestState.WITHDRAWN, str(data["why"])
 
     def _decided(self, decision: HumanDecision, event: _Event) -> None:
         """Count a decision, provided that whoever made it may: what was written past the checks opens nothing."""
@@ -442,6 +448,7 @@ def standing(events: Iterable[_Event], policy: Policy, *, now: str, verify: Veri
         approved_by=tuple(fold.approving),
         reservations=dict(fold.reserved),
         superseded_by=fold.superseded_by,
+        withdrawn=fold.withdrawn,
         refused=tuple(fold.refused),
     )
 

@@ -18,6 +18,7 @@
             ExpiredRequest          exit 1
             ReplayedDecision        exit 1   its grant is used up, or it was made before
             RevokedGrant            exit 1
+            WithdrawnRequest        exit 1   what it is about came to its end without an answer
             SelfMadeDecision        exit 1   whoever asked cannot answer
             UnentitledApprover      exit 1   not one of the approvers that the policy declares
             BadSignature            exit 1   missing where it must be, or not that of the approver
@@ -77,6 +78,7 @@ __all__ = [
     "UnknownRequest",
     "UnknownSignal",
     "UsageError",
+    "WithdrawnRequest",
     "WorldError",
 ]
 
@@ -162,6 +164,10 @@ class ReplayedDecision(ApprovalError):
 
 class RevokedGrant(ApprovalError):
     """The grant was taken back."""
+
+
+class WithdrawnRequest(ApprovalError):
+    """What the request is about came to its end without an answer, so whoever asked took it back."""
 
 
 class SelfMadeDecision(ApprovalError):

@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from indult import load_policy, open_ledger
+from indult.gate import Requests
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -43,6 +46,21 @@ class TestList:
         assert [(second["id"], "open")] == listed("--subject", "s")
         assert [(first["id"], "superseded"), (second["id"], "open")] == listed("--subject", "s", "--all")
         assert [(first["id"], "superseded"), (other["id"], "open"), (second["id"], "open")] == listed("--all")
+
+    def test_shows_what_was_withdrawn(self, office: Office) -> None:
+        """A withdrawn request is listed with `--all` only, `show` says why it was, and no answer to it is taken."""
+        row = office.ask()
+        with open_ledger(office.folder / "ledger.db") as ledger:
+            assert 1 == Requests(ledger, load_policy(office.folder / "indult.yaml")).withdraw("s", why="it is over")
+
+        assert "" == office("requests").stdout
+        assert [(row["id"], "withdrawn")] == [
+            (one["id"], one["state"]) for one in office("requests", "--all", "--json").json
+        ]
+        assert f"{row['id']}  withdrawn: it is over" == office("show", row["id"]).stdout.splitlines()[0]
+        assert "it is over" == office.show(row["id"])["withdrawn"]
+        ran = office("approve", row["id"], "--digest", row["digest"])
+        assert (1, f"error: `{row['id']}` was withdrawn: it is over") == (ran.exit_code, ran.stderr.splitlines()[0])
 
     def test_nothing_is_open(self, office: Office) -> None:
         """Where nothing waits, nothing is listed."""

@@ -33,6 +33,7 @@ _SAYS: Final = {
     "revoked": "is revoked",
     "superseded": "is superseded",
     "expired": "is over",
+    "withdrawn": "is withdrawn",
 }
 """Kind of an event -> what a line of `--watch` says of it; decisions say it themselves."""
 

@@ -202,6 +202,7 @@ def standing_data(standing: Standing, policy: Policy, changes: Paragraphs) -> di
         "uses_left": standing.uses_left,
         "reservations": dict(standing.reservations),
         "superseded_by": standing.superseded_by,
+        "withdrawn": standing.withdrawn,
         "brief": changes.to_dict(),
         "grant": grant_data(standing.grant) if standing.grant is not None else None,
     }
@@ -332,6 +333,8 @@ def _state(standing: Standing) -> str:
     """Return the state and what belongs to it."""
     if standing.state is RequestState.SUPERSEDED:
         return f"{standing.state} by {printable(str(standing.superseded_by))}"
+    if standing.state is RequestState.WITHDRAWN:
+        return f"{standing.state}: {printable(str(standing.withdrawn))}"
     if standing.state is RequestState.OPEN and standing.wanted > 1:
         return f"{standing.state}, {len(standing.approved_by)} of {standing.wanted} approvals"
     return str(standing.state)

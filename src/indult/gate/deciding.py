@@ -18,6 +18,7 @@ from indult.errors import (
     StaleDecision,
     SupersededRequest,
     UnentitledApprover,
+    WithdrawnRequest,
 )
 from indult.gate.times import check_time
 from indult.ledger import mask
@@ -141,6 +142,8 @@ def gone(name: str, found: Standing) -> ApprovalError:
             return RevokedGrant(f"`{name}` was taken back", hint="ask again with a new request")
         case RequestState.EXPIRED:
             return ExpiredRequest(f"the time of `{name}` is over", hint="ask again with a new request")
+        case RequestState.WITHDRAWN:
+            return WithdrawnRequest(f"`{name}` was withdrawn: {found.withdrawn}", hint="it needs no answer any more")
         case RequestState.SPENT:
             return ReplayedDecision(f"`{name}` is used up", hint="ask again with a new request")
         case _:

@@ -10,7 +10,8 @@ import os
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from functools import partial
+from typing import Any, Final, TypeVar
 
 from indult.actions import Action
 from indult.approvals import ApprovalRequest, Grant, HumanDecision, RequestState, Standing, Verify, request_stream
@@ -34,12 +35,14 @@ from indult.gate.times import check_time
 from indult.ids import new_id
 from indult.ledger import Draft, Event, Ledger, mask, mask_text, utc_now
 from indult.policy import Policy
-from indult.scopes import Scope
+from indult.scopes import Scope, check_line
 
 __all__ = ["Opening", "Requests", "asked_stream"]
 
 _ATTEMPTS: Final = 1000
 """How often a write is tried again. Each conflict means that somebody else got ahead, so this many mean a defect."""
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -237,6 +240,7 @@ class Requests:
             StaleDecision: It was shown something else than what stands there.
             SupersededRequest: A newer request took its place.
             RevokedGrant: What it once opened was taken back.
+            WithdrawnRequest: What it is about came to its end without an answer.
             ExpiredRequest: The time to decide, or to use what would be opened, is over.
             ReplayedDecision: It was made before, or what it opened is used already.
             SelfMadeDecision: Whoever asked cannot answer.
@@ -332,6 +336,34 @@ class Requests:
 
         return self._again(attempt)
 
+    def withdraw(self, subject: str, *, why: str, kind: str | None = None) -> int:
+        """Take back what a subject still asks, since its matter is over; return how many requests that were.
+
+        These are its open requests, of one `kind` or of all, and the approved ones that name no target. A live grant
+        stays, and so does a rejection. Each is closed in a transaction of its own; nobody can decide on it afterwards.
+
+        Raises:
+            ScopeError: The reason is not one plain line.
+        """
+        check_line(why, "reason")
+        # Not from the views: they know nothing of an approval that opens nothing.
+        asked = [event for event in self.ledger.events(asked_stream(subject)) if event.kind == "asked"]
+        names = dict.fromkeys(str(event.data.get("request")) for event in asked)
+        return sum(self._again(partial(self._withdrawn, name, subject, why, kind)) for name in names)
+
+    def _withdrawn(self, request: str, subject: str, why: str, kind: str | None) -> bool:
+        """Take back a request if it is of this subject and kind and still waits; tell whether it was."""
+        now = self._records.now()
+        try:
+            folded = self._records.fold(request, now)
+        except (UnknownRequest, ForgedRecord):
+            return False  # it opens nothing; `forged` tells of it
+        asked = folded.standing.request
+        if asked.scope.subject != subject or kind not in {None, asked.kind} or not _waits(folded.standing):
+            return False
+        self._write(folded, "withdrawn", {"why": why}, now)
+        return True
+
     def sweep(self, subject: str) -> int:
         """Write down which grants and requests of a subject are over by time, and return how many were.
 
@@ -366,7 +398,7 @@ class Requests:
         if last is not None:
             self._mark.advance(last)
 
-    def _again(self, attempt: Callable[[], Standing]) -> Standing:
+    def _again(self, attempt: Callable[[], T]) -> T:
         """Make an attempt until nobody else gets ahead of it."""
         for _ in range(_ATTEMPTS - 1):
             try:
@@ -437,6 +469,13 @@ class Requests:
             and (folded.standing.request.kind, folded.standing.request.scope.subject)
             == (request.kind, request.scope.subject)
         )
+
+
+def _waits(found: Standing) -> bool:
+    """Tell whether something may still come of a request though nothing is open by it."""
+    if found.state is RequestState.APPROVED:
+        return not found.request.scope.targets
+    return found.state is RequestState.OPEN
 
 
 def _answers(older: Standing, request: ApprovalRequest, *, supersede: bool) -> bool:
