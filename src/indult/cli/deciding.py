@@ -15,9 +15,10 @@ import click
 
 from indult.approvals import Choice, HumanDecision, RequestState, Standing, Via
 from indult.boundary import Boundary
+from indult.cli.answers import lead, waiting
 from indult.cli.frame import db_option, emit, json_option, law_option, printable
 from indult.cli.law import policy_in_force
-from indult.cli.showing import UNNAMED, grant_line, moment, paragraphs, standing_data, standing_lines, unsigned_note
+from indult.cli.showing import NOTHING, grant_line, moment, paragraphs, standing_data, standing_lines, unsigned_note
 from indult.errors import ApprovalError, BadSignature, UsageError
 from indult.gate import Requests
 from indult.gate.deciding import check_decision
@@ -130,7 +131,8 @@ def decide(
             note=note,
         )
         _foresee(decision, shown, law)
-        if choice is Choice.APPROVE and digest is None:
+        asked = choice is Choice.APPROVE and digest is None
+        if asked:
             if not _ask(requests, shown, law, decision.by, as_json=as_json):
                 click.echo("\n".join(_undecided(shown.request.id)))
                 return 1
@@ -140,7 +142,9 @@ def decide(
         if as_json:
             emit(standing_data(after, law, paragraphs(_boundary(requests, after, law), after, by=decision.by)))
         else:
-            click.echo("\n".join(_outcome(after, decision, law)))
+            lines = [*_outcome(after, decision), *_next(requests, after, decision)]
+            # Whoever was asked on the terminal has read what an unsigned answer is worth just now.
+            click.echo("\n".join(map(printable, [*lines, *([] if asked else unsigned_note(law))])))
     return None
 
 
@@ -241,16 +245,28 @@ def _undecided(request: str) -> list[str]:
     ]
 
 
-def _outcome(standing: Standing, decision: HumanDecision, policy: Policy) -> list[str]:
+def _outcome(standing: Standing, decision: HumanDecision) -> list[str]:
     sign = "unsigned" if decision.signature is None else "signed"
     lines = [f"{_PAST[decision.choice]} {standing.request.id} by {decision.by} ({sign})"]
     if decision.choice is Choice.APPROVE and not standing.request.scope.targets:
-        lines.append(f"opens {UNNAMED}")
+        lines.append(f"opens {NOTHING}")
     elif standing.grant is not None:
         lines.append(f"grant {grant_line(standing.grant)}")
     elif decision.choice is Choice.APPROVE and standing.state is RequestState.OPEN:
         lines.append(f"{len(standing.approved_by)} of {standing.wanted} approvals: nothing is opened yet")
-    return [*(printable(line) for line in lines), *unsigned_note(policy)]
+    return lines
+
+
+def _next(requests: Requests, standing: Standing, decision: HumanDecision) -> list[str]:
+    """Return what becomes of the signal that waited for this answer; nothing where more than it is needed for that."""
+    heard = {
+        Choice.APPROVE: standing.state is RequestState.APPROVED,
+        Choice.DISCUSS: bool(decision.note.strip()),
+        Choice.REJECT: True,
+    }
+    if not heard[decision.choice] or not waiting(requests, standing):
+        return []
+    return [f"next: {lead(standing, decision.choice)}"]
 
 
 _PAST: Final = {Choice.APPROVE: "approved", Choice.DISCUSS: "discussed", Choice.REJECT: "rejected"}

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from indult.scopes import Scope
 
 __all__ = [
+    "NOTHING",
     "UNNAMED",
     "Paragraphs",
     "age",
@@ -48,7 +49,10 @@ __all__ = [
 ]
 
 UNNAMED: Final = "nothing: no exception is named, so whatever the answer is, name the one change and ask again"
-"""What approving a request opens that names no target."""
+"""What whoever hands back without naming an exception is told."""
+
+NOTHING: Final = "nothing: no exception is named, so the answer only says which way to go"
+"""What a person is told whom such a hand-back asks."""
 
 _COMMIT: Final = "all in it that needs approval, and nothing once it is another commit"
 _MANIFEST: Final = "at a ship, in it only the entry below and what needs no approval"
@@ -112,7 +116,7 @@ def unsigned_note(policy: Policy) -> list[str]:
     """Return the line that says what an unsigned decision is worth, unless the policy declares approvers."""
     if policy.approvers:
         return []
-    return ["decisions are unsigned: the policy declares no approvers, so whoever can write the ledger can approve"]
+    return ["decisions are unsigned: whoever can write the ledger can approve"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -318,7 +322,7 @@ def _opens(scope: Scope) -> Iterator[str]:
     """Yield what approving a request opens, each target on a line of its own."""
     entries = {target[: target.find("#") + 1] for target in scope.targets if target.startswith("entry:")}
     if not scope.targets:
-        yield from _field("opens", UNNAMED)
+        yield from _field("opens", NOTHING)
     for target, word in zip(scope.targets, scope.words(), strict=True):
         yield from _field("opens", word)
         if word != target:
@@ -352,6 +356,9 @@ def _field(name: str, text: str) -> Iterator[str]:
 
 
 def _paragraph_lines(changes: Paragraphs) -> Iterator[str]:
+    if not changes.before and not changes.after:
+        yield "the brief is the same without it and with it"
+        return
     for heading, paragraphs in (("the brief without it:", changes.before), ("the brief with it:", changes.after)):
         yield heading
         for paragraph in paragraphs or ("(nothing of it changes)",):
