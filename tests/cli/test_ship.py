@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from indult import load_policy, loads_policy, open_ledger
+from indult.autofix.signals import Sighting, Signal, SignalState, find, ingest, move
+from indult.errors import LedgerBusy
 from indult.places import repository_ledger
 from indult.testing.branches import Branches, git
 from indult.trust import record_trust
@@ -32,6 +34,20 @@ def write(path: str, content: str = "new\n") -> dict[str, Any]:
 PLAIN = (write("src/app.js"), write("docs/a.md"))
 PATCH = (write("package.json", MANIFEST.replace("1.8.2", "1.8.3")), write("src/app.js"))
 DENIED = (write(".env"), write("vendor/other.js"))
+
+
+def noticed(state: SignalState) -> str:
+    """Notice something, put its signal into a state, and return its id."""
+    with open_ledger() as ledger:
+        (name,) = ingest(ledger, [Sighting(kind="test", summary="the value is wrong")]).ids
+        move(ledger, name, state, reason="r")
+    return name
+
+
+def read(name: str) -> Signal:
+    """Return a signal as it is now."""
+    with open_ledger() as ledger:
+        return find(ledger, name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -463,3 +479,83 @@ class TestErrors:
 
         assert (3, "") == (ran.exit_code, ran.stdout)
         assert f"hint: `{place}` is there, and not committed to `main`: commit it to that branch\n" in ran.stderr
+
+
+class TestSignals:
+    """What becomes of a signal whose repair a person shipped."""
+
+    def test_it_landed(self, dock: Any) -> None:
+        """The signal is landed with its commit, once the landing was said, and what was asked for it is withdrawn."""
+        ship = dock(*PLAIN)
+        name = noticed(SignalState.NEEDS_HUMAN)
+        request = ship.indult("report", "--signal", name, "--by", "fixer", "--change", "which one?").stdout.split()[0]
+        ran = ship("--signal", name)
+        found = read(name)
+
+        assert (0, "") == (ran.exit_code, ran.stderr)
+        assert f"landed {ship.tip()} in main: 2 files" == ran.stdout.splitlines()[0]
+        assert f"the signal {name} is landed, 1 question withdrawn" == ran.stdout.splitlines()[-1]
+        assert (SignalState.LANDED, f"landed {ship.tip()} in main") == (found.state, found.reason)
+        (shown,) = ship.indult("show", request, "--json").json
+        assert ("withdrawn", f"its repair landed as {ship.tip()}") == (shown["state"], shown["withdrawn"])
+
+    def test_in_json(self, dock: Any) -> None:
+        """As JSON the signal is a line of its own behind that of the landing."""
+        ship = dock(*PLAIN)
+        name = noticed(SignalState.NEW)
+        first, second = ship("--signal", name, "--signal", name, "--json").json
+
+        assert "landed" == first["result"]
+        assert {"signal": name, "state": "landed", "withdrawn": 0} == second
+
+    def test_under_a_fixer(self, dock: Any) -> None:
+        """A signal that a fixer is at work on stays with it, which is said, and the ship went well."""
+        ship = dock(*PLAIN)
+        name = noticed(SignalState.FIXING)
+        ran = ship("--signal", name)
+
+        assert (0, ship.tip()) == (ran.exit_code, ran.stdout.split()[1])
+        assert f"the signal {name} stays fixing: a fixer is at work on it" == ran.stdout.splitlines()[-1]
+        assert SignalState.FIXING is read(name).state
+
+    def test_by_a_fixer(self, dock: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Whoever is at work says of no signal that it is repaired."""
+        ship = dock(*PLAIN)
+        name = noticed(SignalState.NEEDS_HUMAN)
+        monkeypatch.setenv("INDULT_ACTOR", "fixer")
+        landed, kept = ship("--signal", name, "--json").json
+
+        assert ("landed", "needs-human") == (landed["result"], kept["state"])
+        assert kept["error"].startswith("`fixer` is at work here")
+        assert SignalState.NEEDS_HUMAN is read(name).state
+
+    def test_an_error_is_told(self, dock: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Where the signal cannot be moved the branch has landed all the same, and the error is told behind that."""
+        ship = dock(*PLAIN)
+        name = noticed(SignalState.FIX)
+
+        def busy(*args: Any, **options: Any) -> None:
+            raise LedgerBusy("the ledger is locked")
+
+        monkeypatch.setattr("indult.cli.ship.move", busy)
+        ran = ship("--signal", name)
+
+        assert (0, ship.tip()) == (ran.exit_code, ran.stdout.split()[1])
+        assert f"the signal {name} stays fix: the ledger is locked" == ran.stdout.splitlines()[-1]
+
+    def test_nothing_landed(self, dock: Any) -> None:
+        """A branch that is refused, only foreseen or has nothing to land moves no signal."""
+        ship = dock(*PLAIN)
+        name = noticed(SignalState.FIX)
+        ship("--signal", name, "--dry-run")
+        assert SignalState.FIX is read(name).state
+        ship()
+        assert "nothing to land" in ship("--signal", name).stdout
+        assert SignalState.FIX is read(name).state
+
+    def test_refused(self, dock: Any) -> None:
+        """A branch that is denied moves no signal."""
+        ship = dock(*DENIED)
+        name = noticed(SignalState.FIX)
+        assert 2 == ship("--signal", name).exit_code
+        assert SignalState.FIX is read(name).state

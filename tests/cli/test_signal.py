@@ -352,6 +352,19 @@ class TestMoving:
         assert (state, "new", "ann", "r") == (row["state"], row["before"], row["by"], row["reason"])
         assert state == shown(signal, name)["state"]
 
+    @pytest.mark.parametrize(("state", "withdrawn"), [("ignored", 1), ("landed", 1), ("needs-human", 0), ("fix", 0)])
+    def test_questions_of_what_is_over(
+        self, signal: Run, indult: Run, tmp_path: Path, state: str, withdrawn: int
+    ) -> None:
+        """What is asked for a signal that is over is withdrawn, and stays open for any other."""
+        (tmp_path / "indult.yaml").write_text(LAW)
+        (name,) = added(signal, "a")["ids"]
+        request = indult("report", "--signal", name, "--by", "fixer", "--change", "which one?").stdout.split()[0]
+        ran = signal("move", name, "--state", state, "--reason", "r", "--by", "ann")
+        assert bool(withdrawn) == ("1 question withdrawn\n" in ran.stdout)
+        (row,) = indult("show", request, "--json").json
+        assert ("withdrawn" if withdrawn else "open") == row["state"]
+
     def test_not_under_a_fixer(self, signal: Run) -> None:
         """A signal that a fixer is at work on stays with it."""
         (name,) = added(signal, "a")["ids"]

@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from indult.autofix.signals import SignalState, find, move
+from indult.cli.deciding import check_actor
 from indult.cli.edge import say
 from indult.cli.frame import db_option, emit, json_option, option, printable
 from indult.cli.judging import CODES, FACTS, read_facts
 from indult.cli.showing import paragraphs, standing_data
-from indult.errors import UsageError
+from indult.errors import IndultError, RunError, UnknownSignal, UsageError
+from indult.gate import Requests
 from indult.judgements import Verdict
 from indult.ledger import open_ledger
 from indult.places import repository_ledger
@@ -45,7 +48,7 @@ MOST_LISTED: Final = 50
     "--signal",
     multiple=True,
     metavar="ID",
-    help="The signal that it answers; of several, the first with an approval counts.",
+    help="The signal that it answers, which has landed with it; of several, the first with an approval counts.",
 )
 @click.option("--subject", metavar="NAME", help="Another subject whose approvals count; by default `branch:BRANCH`.")
 @click.option("--by", metavar="ACTOR", default="agent", show_default=True, help="Who ships.")
@@ -101,7 +104,12 @@ def command(
             judged = ship.judge()
             if not judged.allowed and judged.judgement.verdict is Verdict.ASK_USER:
                 return _held(ship, judged, hold, as_json=as_json)
-        return _tell(ship, ship.run(), as_json=as_json, hold=hold is not None)
+        came = ship.run()
+        code = _tell(ship, came, as_json=as_json, hold=hold is not None)
+        if isinstance(came, Landed) and not came.empty:
+            for name in dict.fromkeys(signal):
+                _settle(ship, came, name, as_json=as_json)
+        return code
 
 
 def _check_hold(text: str | None) -> None:
@@ -130,6 +138,45 @@ def _tell(ship: Ship, came: Landed | Refused, *, as_json: bool, hold: bool = Fal
     else:
         say(*map(printable, _landed_lines(ship, came)))
     return _code(came)
+
+
+def _settle(ship: Ship, came: Landed, name: str, *, as_json: bool) -> None:
+    """Write that a signal is repaired which the branch answered, and take back what is asked for it; tell what fails.
+
+    The branch has landed and that was said, so nothing here changes how the command ends. A signal that a fixer is at
+    work on is left to its run, and whoever is at work says of no signal that it is repaired.
+    """
+    try:
+        signal = find(ship.ledger, name)
+    except UnknownSignal:
+        return  # a name that only approvals know
+    try:
+        check_actor()
+        if signal.state is SignalState.FIXING:
+            raise RunError("a fixer is at work on it")
+        if signal.state is not SignalState.LANDED:
+            reason = f"landed {came.commit} in {ship.into}"
+            move(
+                ship.ledger,
+                signal,
+                SignalState.LANDED,
+                reason=reason,
+                expect_state=signal.state,
+                more={"by": ship.by},
+            )
+        requests = Requests(ship.ledger, ship.policy(ship.repository.head(ship.into)))
+        withdrawn = requests.withdraw(signal.subject, why=f"its repair landed as {came.commit}")
+    except IndultError as exc:
+        shown: dict[str, Any] = {"signal": name, "state": str(signal.state), "error": exc.message}
+        line = f"the signal {name} stays {signal.state}: {exc.message}"
+    else:
+        shown = {"signal": name, "state": str(SignalState.LANDED), "withdrawn": withdrawn}
+        questions = "1 question" if withdrawn == 1 else f"{withdrawn} questions"
+        line = f"the signal {name} is landed" + (f", {questions} withdrawn" if withdrawn else "")
+    if as_json:
+        emit(shown)
+    else:
+        say(printable(line))
 
 
 def _code(came: Landed | Refused) -> int:

@@ -18,9 +18,10 @@ from indult.autofix.signals import Sighting, SignalState, find, ingest, move, si
 from indult.cli.deciding import by_option, check_actor, os_user
 from indult.cli.frame import db_option, emit, json_option, printable
 from indult.cli.history import data_of, history, told
+from indult.cli.law import policy_in_force
 from indult.cli.showing import age
 from indult.errors import RunError, UsageError
-from indult.gate import index
+from indult.gate import Requests, index
 from indult.ledger import open_ledger, utc_now
 
 if TYPE_CHECKING:
@@ -305,8 +306,8 @@ def _requests(ledger: Ledger, signal: Signal) -> dict[str, str]:
     name="move",
     short_help="Say what is to become of a signal.",
     help="Say what is to become of a signal, whatever was made of it: `fix` takes it up again, `needs-human` leaves it to "
-    "a person, `ignored` only counts it, `landed` says that it is repaired, and `new` lets triage decide. While a fixer "
-    "is at work on it, nothing is moved.",
+    "a person, `ignored` only counts it, `landed` says that it is repaired, and `new` lets triage decide. What is asked "
+    "for one that is `ignored` or `landed` is withdrawn. While a fixer is at work on it, nothing is moved.",
     epilog='For instance: indult signal move s_0123456789ab --state fix --reason "the mirror is up again"',
 )
 @click.argument("name", metavar="ID")
@@ -333,11 +334,19 @@ def move_signal(*, name: str, state: str, reason: str, by: str | None, db: str |
                 f"a fixer is at work on the signal `{name}`",
                 hint="see `indult autofix status`; `indult autofix stop` ends it, and `resume` clears up what was killed",
             )
+        quiet = SignalState(state) in _QUIET
+        # Read first: a law that cannot be read keeps nothing half done.
+        law = policy_in_force(None, db) if quiet and ledger.recall(index.opened(before.subject)) else None
         who = os_user() if by is None else by
         moved = move(ledger, before, SignalState(state), reason=reason, more={"by": who}, expect_state=before.state)
+        withdrawn = 0
+        if law is not None:
+            withdrawn = Requests(ledger, law).withdraw(before.subject, why=f"a person moved the signal to {state}")
     if as_json:
-        emit({**moved.to_dict(), "before": before.state.value, "by": who})
+        emit({**moved.to_dict(), "before": before.state.value, "by": who, "withdrawn": withdrawn})
         return
     click.echo(printable(f"{moved.id}  {before.state} -> {moved.state}: {moved.reason}"))
     if moved.state is SignalState.FIX:
         click.echo("the next `indult autofix run` takes it up")
+    if withdrawn:
+        click.echo("1 question withdrawn" if withdrawn == 1 else f"{withdrawn} questions withdrawn")
