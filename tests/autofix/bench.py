@@ -13,8 +13,8 @@ from pathlib import Path
 from tests.ship.repos import Repo
 
 from indult.autofix.fixer import Ended, Process, run_fixer
-from indult.autofix.processes import seen
 from indult.autofix.workspace import Workspace, fixes_folder
+from indult.keeping.processes import seen
 from indult.ship.git import Repository
 
 __all__ = ["Bench", "ended", "running", "until"]

@@ -16,11 +16,11 @@ from uuid import uuid4
 import pytest
 from tests.autofix.bench import Bench, ended, running, until
 
-from indult.autofix import fixer, keeper
 from indult.autofix.fixer import Process, end_left
-from indult.autofix.processes import seen, start_of
 from indult.autofix.workspace import Workspace
 from indult.errors import ShipError
+from indult.keeping import keeper, kept
+from indult.keeping.processes import seen, start_of
 
 WILD = """
 import os, signal, subprocess, sys, time
@@ -69,7 +69,7 @@ while time.monotonic() < end:
 @pytest.fixture(name="bench")
 def _bench(tmp_path: Path, data_home: Path, monkeypatch: pytest.MonkeyPatch) -> Bench:
     """Make a repository and a workspace, and be impatient."""
-    monkeypatch.setattr(fixer, "GRACE", 0.3)
+    monkeypatch.setattr(kept, "GRACE", 0.3)
     return Bench.make(tmp_path)
 
 
@@ -381,8 +381,8 @@ class TestEnd:
 
     def test_a_keeper_that_was_stopped(self, bench: Bench, word: str, monkeypatch: pytest.MonkeyPatch) -> None:
         """A fixer that stops its keeper gains nothing: the run ends it."""
-        monkeypatch.setattr(fixer, "PATIENCE", 1.0)
-        monkeypatch.setattr(fixer, "KILLED", 1.0)
+        monkeypatch.setattr(kept, "PATIENCE", 1.0)
+        monkeypatch.setattr(kept, "KILLED", 1.0)
         stopper = WILD.replace("\nstay()", "\nos.kill(os.getppid(), signal.SIGSTOP)\nstay()")
 
         came = bench.words(sys.executable, "-c", stopper, word, seconds=2)

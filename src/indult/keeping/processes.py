@@ -17,7 +17,7 @@ from contextlib import suppress
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-__all__ = ["KILLED", "Seen", "below", "children", "end", "marked", "seen", "send", "start_of"]
+__all__ = ["KILLED", "Seen", "below", "born", "children", "end", "marked", "seen", "send", "start_of"]
 
 KILLED: Final = 30.0
 """For how many seconds processes are killed over and over, before those that are left are told of and left."""
@@ -73,6 +73,18 @@ def children(parent: int, near: Iterable[int]) -> dict[int, Seen]:
     numbers = {number for pid in near for number in range(pid + 1, pid + _NEAR)}
     found = (_told(number) for number in numbers) if _LINUX else ()
     return {one.pid: one for one in found if one is not None and one.parent == parent}
+
+
+def born(pid: int) -> list[int] | None:
+    """Return the children of a process, ended ones included, by the word of the system; none where it gives none."""
+    found: list[int] = []
+    try:
+        for thread in os.listdir(f"/proc/{pid}/task"):  # noqa: PTH208 (names only)
+            with suppress(ProcessLookupError), open(f"/proc/{pid}/task/{thread}/children", "rb") as file:
+                found += map(int, file.read().split())
+    except OSError:
+        return None
+    return found
 
 
 def marked(word: str, among: Mapping[int, Seen]) -> dict[int, Seen]:

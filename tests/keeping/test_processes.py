@@ -14,8 +14,8 @@ from uuid import uuid4
 import pytest
 from tests.autofix.bench import until
 
-from indult.autofix import processes
-from indult.autofix.processes import Seen, below, end, marked, seen, send, start_of
+from indult.keeping import processes
+from indult.keeping.processes import Seen, below, end, marked, seen, send, start_of
 
 MARK = uuid4().hex
 

@@ -1,8 +1,9 @@
-"""The keeper: a process of its own that starts a fixer, and sees to it that nothing the fixer started outlives it.
+"""The keeper: a process of its own that starts a command, and sees to it that nothing the command started outlives it.
 
 It is told what to start by one line of JSON on standard input, and says on standard output, a line each, that it has
-started and how it came to its end. The end comes when the fixer ends, when the limit is reached, or when standard input
-is closed, which the system does for whoever is killed.
+started and how it came to its end. The end comes when the command ends, when the limit is reached, or when standard
+input is closed, which the system does for whoever is killed. It opens no file: those that it needs are open when it
+begins, and both its ends are a socket, which no other process can open by way of `/proc`.
 
 On Linux everything that loses its parent becomes the keeper's own child, whatever session or group it went to, so all is
 found. Elsewhere what left its parent and its session behind is not. What another service was asked to run, a container
@@ -19,17 +20,16 @@ import signal
 import subprocess
 import sys
 import time
-import traceback
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Final
 
-from indult.autofix.processes import Seen, below, children, end, seen, start_of
+from indult.keeping.processes import Seen, below, children, end, seen, start_of
 
 __all__ = ["MOST", "TAIL", "Keeper", "Log", "main"]
 
 MOST: Final = 8 * 1024 * 1024
-"""How many bytes of what a fixer prints are kept from the beginning."""
+"""How many bytes of what a command prints are kept from the beginning."""
 
 TAIL: Final = 256 * 1024
 """How many bytes are kept from the end where it prints more."""
@@ -44,8 +44,8 @@ _LIBC: Final = ctypes.CDLL(None) if sys.platform == "linux" else None
 class Log:
     """A file of what is printed, of which only so much is kept."""
 
-    def __init__(self, path: str, *, most: int = MOST, tail: int = TAIL) -> None:
-        self._file = open(path, "wb", buffering=0)  # noqa: SIM115 (it stays open to the end)
+    def __init__(self, descriptor: int, *, most: int = MOST, tail: int = TAIL) -> None:
+        self._file = open(descriptor, "wb", buffering=0)  # noqa: SIM115 (it stays open to the end)
         self._most = most
         self._tail = tail
         self._size = 0
@@ -70,14 +70,14 @@ class Log:
         self._file.close()
 
     def _write(self, piece: bytes) -> None:
-        # A full disk is no reason to let the fixer go unkept.
+        # A full disk is no reason to let the command go unkept.
         with suppress(OSError):
             while piece:
                 piece = piece[self._file.write(piece) or 0 :]
 
 
 class Keeper:
-    """Starts one fixer and keeps it.
+    """Starts one command and keeps it.
 
     `order` is what was asked for, `wake` a pipe that signals write to, and `parent` who has to be there.
     """
@@ -97,7 +97,7 @@ class Keeper:
         self._stopped = True
 
     def start(self) -> Seen:
-        """Start the fixer in a session of its own.
+        """Start the command in a session of its own.
 
         Raises:
             OSError: There is no such program, or it cannot be run.
@@ -106,20 +106,21 @@ class Keeper:
         me = os.getpid()
 
         def bind() -> None:
-            # Whatever kills the keeper ends the fixer, too.
+            # Whatever kills the keeper ends the command, too.
             _ask_kernel(_DEATH_SIGNAL, int(signal.SIGKILL))
             if os.getppid() != me:
                 os._exit(1)
 
         self._out, wrote = os.pipe()
         try:
-            with open(self._order["task"], "rb") as task:
-                process = subprocess.Popen(
-                    self._order["words"], cwd=self._order["cwd"], env=self._order["environment"], stdin=task, stdout=wrote,
-                    stderr=wrote, start_new_session=True, preexec_fn=bind,  # noqa: PLW1509 (there is one thread)
-                )  # fmt: skip
+            process = subprocess.Popen(
+                self._order["words"], cwd=self._order["cwd"], env=self._order["environment"],
+                stdin=self._order["task"], stdout=wrote, stderr=wrote, start_new_session=True,
+                preexec_fn=bind,  # noqa: PLW1509 (there is one thread)
+            )  # fmt: skip
         finally:
             os.close(wrote)
+            os.close(self._order["task"])
         # It is fetched by `_fetch`, with all that become children later.
         process.returncode = 0
         self._pid = process.pid
@@ -127,7 +128,7 @@ class Keeper:
         return Seen(self._pid, me, start_of(self._pid) or "")
 
     def watch(self) -> str:
-        """Wait until the fixer ends, or has to, and return which of it: done, stopped or timed_out."""
+        """Wait until the command ends, or has to, and return which of it: done, stopped or timed_out."""
         until = time.monotonic() + float(self._order["seconds"])
         poll = select.poll()
         for descriptor in (0, self._out, self._wake):
@@ -142,7 +143,7 @@ class Keeper:
             if left <= 0:
                 return "timed_out"
             ready = {descriptor for descriptor, _ in poll.poll(min(left, 1.0) * 1000)}
-            if 0 in ready and not os.read(0, _PIECE):
+            if 0 in ready and _over():
                 return "stopped"
             if self._out in ready and not self._read():
                 poll.unregister(self._out)
@@ -150,7 +151,7 @@ class Keeper:
                 os.read(self._wake, _PIECE)
 
     def finish(self) -> tuple[int | None, int]:
-        """End all that is left, and return how the fixer ended and how many processes could not be ended."""
+        """End all that is left, and return how the command ended and how many processes could not be ended."""
         left = end(self._left, grace=float(self._order["grace"]), over=lambda: _alone(self._fetch))
         while self._out >= 0 and self._read():
             pass
@@ -159,7 +160,7 @@ class Keeper:
         return self._code, len(left)
 
     def _left(self) -> dict[int, Seen]:
-        """Return what the fixer started and still runs, itself included."""
+        """Return what the command started and still runs, itself included."""
         # Whoever is asked to end may have much to say.
         for _ in range(64):
             if not self._read():
@@ -190,7 +191,7 @@ class Keeper:
 
 
 def main() -> int:
-    """Keep one fixer, in a child of this process, which watches over the child: killing one of the two frees nothing."""
+    """Keep one command, in a child of this process, which watches over the child: killing one of the two frees nothing."""
     line = _line()
     order = json.loads(line) if line else {}
     _ask_kernel(_SUBREAPER, 1)
@@ -214,7 +215,7 @@ def main() -> int:
 
 
 def _keep(order: dict[str, Any], parent: int) -> int:
-    """Start the fixer and keep it, as the child of `parent`."""
+    """Start the command and keep it, as the child of `parent`."""
     _ask_kernel(_SUBREAPER, 1)
     wake, woken = os.pipe()
     os.set_blocking(woken, False)
@@ -225,17 +226,21 @@ def _keep(order: dict[str, Any], parent: int) -> int:
             signal.signal(number, keeper.stop)
         signal.signal(signal.SIGCHLD, lambda *_: None)
         signal.set_wakeup_fd(woken, warn_on_full_buffer=False)
+        # From here on something may run, whether more is heard of it or not.
+        _say({"starting": True})
         try:
-            fixer = keeper.start()
+            kept = keeper.start()
         except (OSError, ValueError, IndexError) as exc:
             _say({"not_started": (getattr(exc, "strerror", None) or str(exc)).lower()})
             return 0
-        _say({"pid": os.getpid(), "start": start_of(os.getpid()), "fixer": fixer.pid, "fixer_start": fixer.start})
+        _say({"pid": os.getpid(), "start": start_of(os.getpid()), "kept": kept.pid, "kept_start": kept.start})
         why = keeper.watch()
         code, left = keeper.finish()
         _say({"why": why, "code": code, "left": left, "seconds": time.monotonic() - begun})
     except BaseException:
-        # It goes to the log of the keeper; what is left is ended by the parent.
+        # What is left is ended by the parent. Nobody needs the module otherwise, and it takes long.
+        import traceback
+
         traceback.print_exc()
         sys.stderr.flush()
         return 1
@@ -281,6 +286,14 @@ def _childless() -> bool:
     return False
 
 
+def _over() -> bool:
+    """Tell whether standard input is at its end; whoever was killed may leave it in any state."""
+    try:
+        return not os.read(0, _PIECE)
+    except OSError:
+        return True
+
+
 def _line() -> bytes:
     """Return the first line of standard input; what comes behind it is only its end."""
     found = b""
@@ -302,7 +315,3 @@ def _ask_kernel(option: int, value: int) -> None:
     """Ask Linux for something about this process; elsewhere nobody can be asked."""
     if _LIBC is not None:
         _LIBC.prctl(option, value, 0, 0, 0)
-
-
-if __name__ == "__main__":
-    sys.exit(main())
