@@ -7,17 +7,14 @@ environment may hold, and nothing that it does to the checkout can reach what la
 from __future__ import annotations
 
 import os
-import signal
-import subprocess
 import tempfile
-import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from indult.errors import ShipError
+from indult.errors import RunError, ShipError
+from indult.keeping.kept import run_kept
 from indult.ledger import mask_text
 
 if TYPE_CHECKING:
@@ -31,8 +28,10 @@ ENVIRONMENT: Final = ("PATH", "LANG", "LANGUAGE", "LC_ALL", "LC_CTYPE", "TZ", "T
 SECONDS: Final = 1800.0
 """How long one check may take."""
 
-_EACH: Final = 0.2
-"""How many seconds pass between two looks whether a check has to be ended."""
+_GRACE: Final = 1.0
+"""For how many seconds what a check leaves behind, or a check that has to end, may end by itself."""
+
+_KILLED: Final = "whoever kept it was killed"
 
 _TAIL: Final = 4000
 """How many bytes of the end of its output are told of a check that failed."""
@@ -73,58 +72,44 @@ def run_checks(
             for inner in ("tree", "home", "tmp"):
                 (folder / inner).mkdir()
             repository.export(tree, str(folder / "tree"))
-            with (folder / "output").open("w+b") as output:
-                why = _run(name, list(words), folder, output, seconds, stopped)
-                if why is not None:
-                    return Failed(name=name, why=why, output=_end(output), command=tuple(words))
+            why = _run(name, list(words), folder, seconds, stopped)
+            if why is not None:
+                return Failed(name=name, why=why, output=_end(folder / "output"), command=tuple(words))
     return None
 
 
-def _run(
-    name: str, words: list[str], folder: Path, output: IO[bytes], seconds: float, stopped: Callable[[], bool]
-) -> str | None:
-    """Run one check and return why it did not pass."""
+def _run(name: str, words: list[str], folder: Path, seconds: float, stopped: Callable[[], bool]) -> str | None:
+    """Run one check, with all that it starts, and return why it did not pass."""
     own = {"HOME": str(folder / "home"), "TMPDIR": str(folder / "tmp")}
     environment = {key: value for key, value in os.environ.items() if key in ENVIRONMENT} | own
     try:
-        process = subprocess.Popen(
+        kept = run_kept(
             words,
-            cwd=folder / "tree",
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
+            cwd=str(folder / "tree"),
+            environment=environment,
+            output=str(folder / "output"),
+            seconds=seconds,
+            stop=stopped,
+            grace=_GRACE,
         )
-    except OSError as exc:
-        raise ShipError(f"the check `{name}` cannot be started: {exc.strerror}: `{words[0]}`") from exc
-    try:
-        code = _wait(process, seconds, stopped)
-    finally:
-        _end_group(process)
-    if code is None:
-        return "stopped" if stopped() else f"not done after {seconds:g} s"
-    return None if code == 0 else f"ended with {code}"
+    except RunError as exc:
+        raise ShipError(f"the check `{name}` cannot be started: {exc.message}") from exc
+    if kept.why == "not_started":
+        raise ShipError(f"the check `{name}` cannot be started: {kept.said}: `{words[0]}`")
+    if kept.why != "done":
+        return {"timed_out": f"not done after {seconds:g} s", "stopped": "stopped"}.get(kept.why, _KILLED)
+    if kept.left:
+        return f"left {kept.left} processes that cannot be ended"
+    return None if kept.code == 0 else f"ended with {kept.code}"
 
 
-def _wait(process: subprocess.Popen[bytes], seconds: float, stopped: Callable[[], bool]) -> int | None:
-    """Return what a check ended with, none if it has to be ended."""
-    until = time.monotonic() + seconds
-    while not stopped() and (left := until - time.monotonic()) > 0:
-        with suppress(subprocess.TimeoutExpired):
-            return process.wait(min(left, _EACH))
-    return None
-
-
-def _end_group(process: subprocess.Popen[bytes]) -> None:
-    """End what a check left running: its process group is its own."""
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
-
-
-def _end(output: IO[bytes]) -> str:
+def _end(output: Path) -> str:
     """Return the end of what was printed, secrets masked."""
-    size = output.seek(0, os.SEEK_END)
-    output.seek(max(0, size - _TAIL))
-    return mask_text(output.read().decode(errors="replace"))
+    try:
+        # A check may have put anything in the place of the file.
+        with open(os.open(output, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC), "rb") as file:
+            size = file.seek(0, os.SEEK_END)
+            file.seek(max(0, size - _TAIL))
+            return mask_text(file.read(_TAIL).decode(errors="replace"))
+    except OSError:
+        return ""
