@@ -21,6 +21,7 @@ from indult.autofix.signals import (
     ingest,
     move,
     signals,
+    tally,
 )
 from indult.errors import InputError, LedgerConflict, UnknownSignal
 from indult.ledger import Body, Draft, open_ledger
@@ -200,6 +201,8 @@ def test_are_listed_by_priority_then_age(ledger: Ledger) -> None:
     move(ledger, listed["b"], SignalState.FIX, reason="r")
     move(ledger, listed["a"], SignalState.IGNORED, reason="r")
     assert ["c", "b"] == [signal.summary for signal in signals(ledger, SignalState.FIX)]
+    for state, count in tally(ledger).items():
+        assert count == len(list(signals(ledger, state))), state
     assert ["c", "b", "d"] == [signal.summary for signal in signals(ledger, SignalState.FIX, SignalState.NEW)]
 
 

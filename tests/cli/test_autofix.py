@@ -158,7 +158,7 @@ class TestShow:
         assert "  refused\n" in first
         assert "  fixer   done, exit code 0, after " in first
         assert "  | the check `value` did not pass: ended with 1\n" in first
-        assert "  printed, without its first 11 lines (--turn N)\n  | line 11\n" in first
+        assert "  printed, without its first 11 lines (--turn 1)\n  | line 11\n" in first
         assert "  | STOP: goal_reached\n" in first
         assert second.partition("\n")[0].endswith("  landed")
         assert f"  landed: goal_reached — landed {yard.repo.git('rev-parse', 'main')}\n" in second

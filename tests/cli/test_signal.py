@@ -253,7 +253,7 @@ class TestShowing:
             f"turns       indult autofix show {name}",
             "fixers      2 calls, the last fix ended 2026-03-01T00:00:00.000000Z",
             "request     r_1 (closed): indult show r_1",
-            "2 calls of its fixers were judged",
+            "2 judgements of its fixers' calls and branches: ",
             "triaged  new -> needs-human: a person has to look",
             "handed_back  by fixer as r_1\n",
             "  | line one\n  | line two\n",
@@ -291,7 +291,7 @@ class TestShowing:
             "ship_refused  note x\\x0ay, rules 3\n",
             "looked_at  by ann, times 2\n",
             "seen        2 times, first ",
-            "1 call of its fixers was judged",
+            "1 judgement of its fixers' calls and branches: indult log --stream ",
         ):
             assert line in text
         assert "outcome" not in text

@@ -41,6 +41,7 @@ __all__ = [
     "ingest",
     "move",
     "signals",
+    "tally",
 ]
 
 MAX_SUMMARY: Final = 200
@@ -230,6 +231,11 @@ def signals(ledger: Ledger, *states: SignalState) -> Iterator[Signal]:
         # Read one by one, while others may write.
         if found is not None and found.state in wanted:
             yield found
+
+
+def tally(ledger: Ledger) -> dict[SignalState, int]:
+    """Return how many signals are in each state, without reading one of them."""
+    return {state: len(ledger.recall(_index(state))) for state in SignalState}
 
 
 def find(ledger: Ledger, id: str) -> Signal:

@@ -14,7 +14,7 @@ import click
 from indult.autofix.receipt import receipt
 from indult.autofix.records import STATE, fixes, run_stream, runs
 from indult.autofix.run import LOCK
-from indult.autofix.signals import SignalState, signals
+from indult.autofix.signals import tally
 from indult.cli.edge import say
 from indult.cli.frame import db_option, emit, json_option, printable
 from indult.cli.receipts import beside, lines, summaries
@@ -138,7 +138,7 @@ def status(*, run: str | None, everything: bool, repository: str, db: str | None
                 emit(known.to_dict()) if as_json else say(printable(known.row(now)))
             return
         found = [Known.of(ledger, name, process) for name in ([run] if run else runs(ledger)[-1:])]
-        states = {str(state): sum(1 for _ in signals(ledger, state)) for state in SignalState}
+        states = {str(state): count for state, count in tally(ledger).items()}
         summary = summaries(ledger)
         if as_json:
             under_way = [_fix(fix, summary) for fix in fixes(ledger)]

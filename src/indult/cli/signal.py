@@ -14,7 +14,7 @@ import click
 from indult.autofix.friction import gather
 from indult.autofix.junit import read_junit
 from indult.autofix.logs import Ends, compiled, read_log
-from indult.autofix.signals import Sighting, SignalState, find, ingest, move, signals
+from indult.autofix.signals import Sighting, SignalState, find, ingest, move, signals, tally
 from indult.cli.deciding import by_option, check_actor, os_user
 from indult.cli.frame import db_option, emit, json_option, printable
 from indult.cli.history import data_of, history, told
@@ -224,14 +224,14 @@ def list_signals(*, states: tuple[str, ...], everything: bool, db: str | None, a
                 emit(signal.to_dict())
             else:
                 click.echo(_line(signal, now))
-        left = {state: sum(1 for _ in signals(ledger, state)) for state in quiet}
+        left = {state: count for state, count in tally(ledger).items() if count and state in quiet}
     if as_json:
         return
     if not shown:
         click.echo(f"no signal is {' or '.join(states)}" if states else "no signal")
-    if any(left.values()):
+    if left:
         # Beside the list: whoever reads it line by line gets signals only.
-        counted = " and ".join(f"{count} {state}" for state, count in left.items() if count)
+        counted = " and ".join(f"{left[state]} {state}" for state in quiet if state in left)
         click.echo(f"not shown: {counted} (--all)", err=True)
 
 
@@ -266,8 +266,10 @@ def show(*, name: str, db: str | None, as_json: bool) -> None:
     for event in events:
         click.echo(f"{event.at}  {told(event)}")
     if judged:
-        calls = "1 call of its fixers was" if judged == 1 else f"{judged} calls of its fixers were"
-        click.echo(f"{calls} judged: indult log --stream {signal.subject} --kind judgement")
+        told_of = "1 judgement" if judged == 1 else f"{judged} judgements"
+        click.echo(
+            f"{told_of} of its fixers' calls and branches: indult log --stream {signal.subject} --kind judgement"
+        )
     if signal.detail is not None:
         lines = ["(forgotten)"] if evidence is None else evidence.split("\n")
         click.echo("evidence, as it was given:")

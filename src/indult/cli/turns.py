@@ -143,19 +143,19 @@ def _lines(ledger: Ledger, turn: Turn, *, brief: bool, most: int | None) -> Iter
     if fixer:
         code = "" if fixer["code"] is None else f", exit code {fixer['code']}"
         yield f"  fixer   {fixer['why']}{code}, after {fixer['seconds']:.1f} s"
-    yield from _set_in("said", turn.ended.get("critique", {}).get("reason"), None)
+    yield from _set_in("said", turn.ended.get("critique", {}).get("reason"))
     if brief:
-        yield from _set_in("brief", _body(ledger, turn.started.data["brief"]), None)
-    yield from _set_in("printed", _body(ledger, turn.ended.get("output")), most)
+        yield from _set_in("brief", _body(ledger, turn.started.data["brief"]))
+    yield from _set_in("printed", _body(ledger, turn.ended.get("output")), most=most, all_of_it=f"--turn {turn.number}")
 
 
-def _set_in(name: str, text: str | None, most: int | None) -> Iterator[str]:
-    """Yield a text under its name, or the last lines of it."""
+def _set_in(name: str, text: str | None, *, most: int | None = None, all_of_it: str = "") -> Iterator[str]:
+    """Yield a text under its name, or the last lines of it, with the words that show all."""
     lines = (text or "").rstrip().splitlines()
     if not lines:
         return
     left = 0 if most is None else max(0, len(lines) - most)
-    yield f"  {name}" + (f", without its first {left} lines (--turn N)" if left else "")
+    yield f"  {name}" + (f", without its first {left} lines ({all_of_it})" if left else "")
     yield from (f"  | {line}" for line in lines[left:])
 
 
