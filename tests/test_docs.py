@@ -19,7 +19,12 @@ import pytest
 import yaml
 
 import indult
+from indult.autofix.circle import Came
+from indult.autofix.fixer import MARK as MARK_OF_A_FIX
+from indult.autofix.receipt import Receipt
+from indult.autofix.signals import SignalState
 from indult.cli.frame import root
+from indult.loop.stop import StopKind, StopReason
 from indult.policy import keys
 from indult.policy.autofix import SIGNAL
 from indult.policy.autofix_keys import AUTOFIX_KEYS, BUDGET_KEYS, TRIAGE_KEYS
@@ -342,6 +347,22 @@ def test_policy_keys_are_documented() -> None:
         if f"| `{key}`" not in works and f", `{key}`" not in works
     ]
     assert [] == [name for name in (*BUDGET_KEYS, *(f"signal.{fact}" for fact in SIGNAL)) if f"`{name}`" not in works]
+
+
+def test_words_of_autofix_are_documented() -> None:
+    """Each state of a signal, each end of a run, each key of a receipt and each variable of a fixer stands in the reference."""
+    page = (REPOSITORY / "docs" / "reference" / "autofix.md").read_text(encoding="utf-8")
+    stop = StopReason(kind=StopKind.GOAL_REACHED, detail="landed 1")
+    shown = Receipt(run="a_1", stop=stop).to_dict()
+    ended = Came(signal="s_1", stop=stop, state=SignalState.LANDED, turns=1).to_dict()
+    stops = {str(kind) for kind in StopKind} - {StopKind.BUDGET_REVIEWS}
+    given = {"INDULT_ACTOR", "INDULT_DB", "INDULT_SIGNAL", "INDULT_TASK", "INDULT_USAGE", MARK_OF_A_FIX}
+
+    assert [] == sorted(
+        word
+        for word in {*shown, *shown["metrics"], *ended, *stops, *map(str, SignalState), *given}
+        if f"`{word}`" not in page
+    )
 
 
 def test_kinds_of_cases_are_documented() -> None:
