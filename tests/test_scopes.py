@@ -123,6 +123,15 @@ class TestDependency:
         with pytest.raises(ScopeError):
             dependency("package.json", version=word)
 
+    @pytest.mark.parametrize("version", ["^4.17.21", "~1.0", ">=2.31,<3", "*", "1 || 2", "!=1.0"])
+    def test_a_range_is_no_version(self, version: str) -> None:
+        """A range is refused as one, with the two ways that there are."""
+        with pytest.raises(ScopeError, match="is a range, and an approval names one exact version") as caught:
+            dependency("package.json", version=version)
+
+        assert f"`{version}`" in caught.value.message
+        assert "`indult ship` with `--hold TEXT`" in str(caught.value.hint)
+
     def test_without_a_path_it_is_none(self) -> None:
         """A dependency that may change nowhere is no exception."""
         with pytest.raises(ScopeError, match="exact dependency files only"):

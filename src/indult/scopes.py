@@ -60,6 +60,7 @@ _MANIFESTS: Final = frozenset(
 )
 # The names that package managers take, in the four ecosystems: none of them has other letters, which only look alike.
 _NAME: Final = re.compile(r"[A-Za-z0-9@_][A-Za-z0-9@_.~/+-]*\Z")
+_RANGE: Final = re.compile(r"[\^~<>!*|, ]")
 _VERSION: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+!-]*\Z")
 
 _PYTHON: Final = frozenset(["pyproject.toml", "setup.py", "setup.cfg", "uv.lock", "poetry.lock", "pdm.lock"])
@@ -189,6 +190,11 @@ class Scope:
         """
         for what, word, allowed in (("dependency", name, _NAME), ("version", version, _VERSION)):
             check_line(word, what)
+            if what == "version" and _RANGE.search(word):
+                raise ScopeError(
+                    f"version `{word}` is a range, and an approval names one exact version",
+                    hint="an exact one, such as `1.8.2`, or ask for the whole commit: `indult ship` with `--hold TEXT`",
+                )
             if not allowed.match(word):
                 raise ScopeError(f"{what} `{word}` is not one word of ASCII letters, digits and `@_.~/+-`")
         given = tuple(paths)
@@ -203,15 +209,18 @@ class Scope:
         return cls(subject=subject, title=f"{name}@{version}", targets=(*writes, *entries), change=change)
 
     @classmethod
-    def commit(cls, commit: str, *, subject: str, change: str) -> Scope:
+    def commit(cls, commit: str, *, subject: str, change: str, holds: str = "") -> Scope:
         """Return the scope of exactly this commit: whatever in it needs approval, and nothing once it is another one.
+
+        `holds` says in a few words what that is; it stands in the title, behind the id.
 
         Raises:
             ScopeError: It is no full object id.
         """
         if not _OBJECT.match(commit):
             raise ScopeError(f"`{commit}` is no full object id")
-        return cls(subject=subject, title=f"commit {commit[:12]}", targets=(f"commit:{commit}",), change=change)
+        title = f"commit {commit[:12]}{f': {holds}' if holds else ''}"
+        return cls(subject=subject, title=title, targets=(f"commit:{commit}",), change=change)
 
     @classmethod
     def nothing(cls, *, subject: str, title: str, change: str) -> Scope:

@@ -232,6 +232,15 @@ class TestRefusing:
             HINT,
         ] == ran.stdout.splitlines()
 
+    @pytest.mark.parametrize(
+        ("given", "named"), [(["s1"], "s1"), (["s1", "s1"], "s1"), (["s1", "s2"], "ID"), ([], "ID")]
+    )
+    def test_the_command_names_the_one_signal(self, dock: Any, given: list[str], named: str) -> None:
+        """The command that would ask names the signal of the ship, where that is exactly one."""
+        ran = dock(*PATCH)(*(word for name in given for word in ("--signal", name)))
+
+        assert f"  as a command: indult report --signal {named} --relaxes-constraint " in ran.stdout
+
     def test_what_is_denied_counts_most(self, dock: Any) -> None:
         """With one denied change a ship ends with 2, whatever else needs an approval."""
         ran = dock(*DENIED)()
@@ -320,6 +329,10 @@ class TestHolding:
         )
         assert f"  opens      commit:{ship.tip('fix')}\n" in shown
         assert "  change     both are needed\n" in shown
+        title = f"commit {ship.tip('fix')[:12]}: libdb@1.8.3 in package.json; vendor/other.js"
+        assert f"  title      {title}\n" in shown
+        assert title in ship.indult("requests").stdout
+        assert f"  card       look: git diff main...{ship.tip('fix')}\n" in shown
         assert "  card       asked: write:vendor/other.js\n" in shown
         ship.approve(name)
         assert 0 == ship().exit_code

@@ -5,7 +5,7 @@ import pytest
 from indult import Verdict, loads_policy
 from indult.boundary import Fault
 from indult.scopes import Scope
-from indult.ship.words import MOST_PATHS, refusal
+from indult.ship.words import MOST_PATHS, in_short, refusal
 
 LAW = loads_policy("schema: 1\nextends: indult/repository@1\n")
 LIBDB = Scope.dependency(
@@ -137,3 +137,35 @@ class TestRefusal:
             " --path package.json --path 'a b/package-lock.json' --change TEXT" in refusal(faults, LAW)
         )
         assert not any("as a command" in line for line in refusal([*faults, asks("entry:go.mod#b@v1", "go.mod")], LAW))
+
+    def test_the_command_names_the_signal(self) -> None:
+        """Where it is known for which signal the branch is, the command says so, quoted for a shell."""
+        faults = [asks("entry:package.json#a@1.2.3", "package.json")]
+
+        (line,) = (line for line in refusal(faults, LAW, signal="bug 17") if line.startswith("as a command"))
+        assert "indult report --signal 'bug 17' --relaxes-constraint --dependency a --version 1.2.3" in line
+
+
+class TestInShort:
+    @pytest.mark.parametrize(
+        ("targets", "expected"),
+        [
+            (
+                ["entry:package.json#lodash@4.17.21", "write:a.js", "entry:package-lock.json#lodash@4.17.21"],
+                "lodash@4.17.21 in package.json, package-lock.json; a.js",
+            ),
+            (["entry:package.json#@types/node@^20.1"], "@types/node@^20.1 in package.json"),
+            (["script:package.json#test", "write:package.json"], "package.json"),
+            (["write:a", "delete:b", "write:c", "write:d", "mode:e"], "a; b; c; 2 more"),
+            ([], ""),
+        ],
+    )
+    def test_names_what_comes_first(self, targets: list[str], expected: str) -> None:
+        """Dependencies come with the files that they stand in, and of many things it is said how many more there are."""
+        assert expected == in_short(targets)
+
+    @pytest.mark.parametrize("name", ["a.md, and nothing else", "\u0430.md", "a\u200b.md", "x" * 61, "a;b", ""])
+    def test_a_name_that_could_be_more_is_not_repeated(self, name: str) -> None:
+        """One name that could read as a sentence, or as another name, leaves all of them to the card."""
+        assert "" == in_short(["write:a.md", f"write:{name}"])
+        assert "" == in_short(["write:a.md", f"entry:{name}#a@1.0"])

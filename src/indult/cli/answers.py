@@ -23,15 +23,18 @@ _NEXT: Final = "the next `indult autofix run` or `resume`"
 
 def waiting(requests: Requests, standing: Standing) -> bool:
     """Tell whether a signal waits for the answer to this request, and goes on by it."""
+    from indult.ship.report import signal_of
+
     subject = standing.request.scope.subject
-    if not subject.startswith("signal:"):
+    name = signal_of(subject)
+    if name is None:
         return False
     from indult.autofix.signals import SignalState, find
     from indult.autofix.triage import handed_back
     from indult.errors import UnknownSignal
 
     try:
-        signal = find(requests.ledger, subject.removeprefix("signal:"))
+        signal = find(requests.ledger, name)
     except UnknownSignal:
         return False  # handed back by somebody who works without `indult autofix`
     if signal.state is not SignalState.NEEDS_HUMAN:

@@ -22,7 +22,7 @@ from indult.gate import Gate, Opening
 from indult.ledger import Body, Draft, mask
 from indult.scopes import Scope, check_line
 
-__all__ = ["HANDOFF", "Named", "Report", "hand_back", "no_exception", "signal_subject"]
+__all__ = ["HANDOFF", "Named", "Report", "hand_back", "no_exception", "signal_of", "signal_subject"]
 
 HANDOFF: Final = "handoff"
 """The kind of the requests that hand-backs open; the newest of a subject supersedes the others."""
@@ -56,6 +56,11 @@ def signal_subject(signal: str) -> str:
             hint=f"leave it out: `{rest}`" if rest else "leave it out",
         )
     return f"{_SUBJECT}{signal}"
+
+
+def signal_of(subject: str) -> str | None:
+    """Return the id of the signal that a subject stands for; none for any other subject."""
+    return subject.removeprefix(_SUBJECT) if subject.startswith(_SUBJECT) else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

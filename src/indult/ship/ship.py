@@ -7,6 +7,7 @@ and records come from the target branch and the ledger, never from the branch un
 from __future__ import annotations
 
 import os
+import shlex
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -25,8 +26,8 @@ from indult.scopes import MAX_TARGETS, Scope
 from indult.ship.checks import SECONDS, Failed, run_checks
 from indult.ship.hints import commit_law
 from indult.ship.intents import GRANT, LANDED, Intent, bring_along, landed, recover, reservations, started, undo
-from indult.ship.report import HANDOFF
-from indult.ship.words import answered, refusal
+from indult.ship.report import HANDOFF, signal_of
+from indult.ship.words import answered, in_short, refusal
 from indult.trust import effective_policy, trusted
 
 if TYPE_CHECKING:
@@ -316,7 +317,7 @@ class Ship:
         """Return why the gate refuses a branch: every fault, what is open, and what became of the last question."""
         waits = judged.exception is None and judged.judgement.verdict is Verdict.ASK_USER
         return Refused(
-            lines=refusal(judged.faults, judged.policy, judged.exception),
+            lines=refusal(judged.faults, judged.policy, judged.exception, signal=_signal(self.subjects)),
             verdict=judged.judgement.verdict,
             rules=judged.judgement.rules,
             faults=judged.faults,
@@ -331,8 +332,8 @@ class Ship:
             ScopeError: A line that would be shown is none, or more asks than a person can be asked to read.
         """
         gate = judged.gate
-        scope = Scope.commit(judged.head, subject=gate.subject, change=change)
         listed = [fault.target for fault in judged.faults]
+        scope = Scope.commit(judged.head, subject=gate.subject, change=change, holds=in_short(listed))
         if len(listed) > MAX_TARGETS:
             raise ScopeError(
                 f"{len(listed)} changes need approval, more than a person can be asked to read",
@@ -344,7 +345,13 @@ class Ship:
             requested_by=self.by,
             kind=HANDOFF,
             question=question,
-            card={"branch": self.branch, "into": self.into, "asked": listed},
+            card={
+                "branch": self.branch,
+                "into": self.into,
+                "asked": listed,
+                # The commit and not the branch: that can have moved when a person looks.
+                "look": shlex.join(["git", "diff", f"{self.into}...{judged.head}"]),
+            },
             action=judged.action,
             facts=self.facts,
             supersede=True,
@@ -527,6 +534,12 @@ def _asked(gate: Gate) -> str:
         return answered(gate.requests.last(gate.subject), gate.subject)
     except ForgedRecord as exc:
         return exc.message
+
+
+def _signal(subjects: Sequence[str]) -> str:
+    """Return the id of the one signal among subjects; where there is none, or more, the word that stands for one."""
+    signals = {signal for signal in map(signal_of, subjects) if signal is not None}
+    return signals.pop() if len(signals) == 1 else "ID"
 
 
 def _opens_changes(grant: Grant) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
@@ -17,10 +18,16 @@ from indult.ship.report import DEPENDENCY
 if TYPE_CHECKING:
     from indult.policy import Policy
 
-__all__ = ["MOST_PATHS", "answered", "refusal"]
+__all__ = ["MOST_PATHS", "answered", "in_short", "refusal"]
 
 MOST_PATHS: Final = 500
 """How many paths a refusal names; the record of the ship has them all."""
+
+_SHORT: Final = 3
+"""How many of the changes that ask stand in the title of a held commit; its card has them all."""
+
+_PLAIN: Final = re.compile(r"[\w.@/+~^-]{1,60}", re.ASCII)
+"""A name that nobody can take for more than a name."""
 
 _INSIDE: Final = frozenset({"entry", "script", "lifecycle", "field"})
 """Kinds of parts that lie in a manifest or a lock of which other parts may be allowed."""
@@ -34,10 +41,12 @@ _HOW: Final = {
 """How a file changed, where it is not simply another content."""
 
 
-def refusal(faults: Sequence[Fault], policy: Policy, scope: Scope | None = None) -> tuple[str, ...]:
+def refusal(
+    faults: Sequence[Fault], policy: Policy, scope: Scope | None = None, *, signal: str = "ID"
+) -> tuple[str, ...]:
     """Return why a ship was refused, a line for each path at fault and what holds for all of them last.
 
-    `scope` is that of the named exception in force, if there is one.
+    `scope` is that of the named exception in force, if there is one. `signal` is the id of the signal that is shipped.
     """
     by_path: dict[str, list[Fault]] = {}
     for fault in faults:
@@ -48,8 +57,24 @@ def refusal(faults: Sequence[Fault], policy: Policy, scope: Scope | None = None)
     if scope is not None:
         covered = _paths(scope)
         said.append(f"the named exception {scope.title} covers only {', '.join(covered or scope.targets)}")
-    said += _ways_on(faults, policy) if scope is None else ()
+    said += _ways_on(faults, policy, signal) if scope is None else ()
     return tuple(said)
+
+
+def in_short(targets: Iterable[str]) -> str:
+    """Return the first things among the targets that ask, dependencies with the files that they stand in.
+
+    It is empty where a name could be taken for more than a name: whoever made the commit chose it.
+    """
+    places: dict[str, list[str]] = {}
+    for target in targets:
+        thing = target.partition("#")[2] if _kind(target) == "entry" else ""
+        places.setdefault(thing or _path(target), []).extend([_path(target)] if thing else [])
+    if not all(map(_PLAIN.fullmatch, [*places, *(path for paths in places.values() for path in paths)])):
+        return ""
+    said = [f"{thing} in {', '.join(dict.fromkeys(paths))}" if paths else thing for thing, paths in places.items()]
+    more = [f"{len(said) - _SHORT} more"] if len(said) > _SHORT else []
+    return "; ".join([*said[:_SHORT], *more])
 
 
 def answered(found: Standing | None, subject: str) -> str:
@@ -70,7 +95,7 @@ def answered(found: Standing | None, subject: str) -> str:
             return f"{request} is {found.state}: hand back again"
 
 
-def _ways_on(faults: Sequence[Fault], policy: Policy) -> Iterator[str]:
+def _ways_on(faults: Sequence[Fault], policy: Policy, signal: str) -> Iterator[str]:
     """Yield how what is at fault could be opened, or that it cannot."""
     denied = {name for fault in faults if fault.verdict is Verdict.DENY for name in fault.rules}
     if denied:
@@ -82,7 +107,8 @@ def _ways_on(faults: Sequence[Fault], policy: Policy) -> Iterator[str]:
             name, _, version = owners.pop().rpartition("@")
             paths = dict.fromkeys(_path(fault.target) for fault in faults)
             words = ["--dependency", name, "--version", version, *(word for path in paths for word in ("--path", path))]
-            yield f"as a command: indult report --signal ID --relaxes-constraint {shlex.join(words)} --change TEXT"
+            named = f"--signal {shlex.quote(signal)} --relaxes-constraint"
+            yield f"as a command: indult report {named} {shlex.join(words)} --change TEXT"
 
 
 def _nameable(fault: Fault, policy: Policy) -> bool:
