@@ -207,7 +207,7 @@ class TestApprovesItself:
         signal = yard.signal()
         receipt = yard.run()
         assert said.read_text().startswith("1 ")
-        assert "an approval without a signature could be its own" in said.read_text()
+        assert "an answer without a signature could be its own" in said.read_text()
         assert ends(receipt) == [("needs-human", "awaiting_approval")]
         assert receipt.stop.kind is StopKind.AWAITING_APPROVAL
         assert yard.last(signal).state is RequestState.OPEN

@@ -95,8 +95,8 @@ class TestStory:
         """The receipt tells what was refused by which rule, what landed, and what it took."""
         first, last = story.runs
         assert first["refusals"] == {"repo.secrets": 1}
-        assert (first["landed"], first["handed_back"], first["metrics"]["engine_calls"]) == (1, 2, 5)
-        assert (last["landed"], last["metrics"]["engine_calls"]) == (2, 6)
+        assert (first["landed"], first["waits"], first["metrics"]["engine_calls"]) == (1, 2, 5)
+        assert (last["landed"], last["waits"], last["metrics"]["engine_calls"]) == (2, 1, 6)
         assert last["stop"]["kind"] == "awaiting_approval"
 
     def test_what_landed_is_repaired(self, story: Any) -> None:

@@ -200,3 +200,11 @@ def test_many_gather_once(tmp_path: Path) -> None:
     with open_ledger(path) as ledger:
         (signal,) = signals(ledger)
         assert 10 == signal.count
+
+
+def test_an_event_of_another_shape_tells_of_nothing(ledger: Ledger) -> None:
+    """Whoever writes events of the same kinds with other data keeps nobody from reading on."""
+    ledger.append(Draft("run:x", "run_stopped", {"stop": "x"}), Draft("run:x", "step", {"critique": 3}))
+    ledger.append(Draft("tree:x", "judgement", {"latest": {"denials:tree:x": {"k": {"count": "many"}}}}))
+
+    assert (0, 0, 0) == gather(ledger)[:3]

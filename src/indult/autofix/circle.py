@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import time
+import traceback
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -16,7 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from indult.approvals import RequestState
-from indult.autofix.records import CRITIQUES, KEPT, Fix, run_stream
+from indult.autofix.fingerprints import one_line
+from indult.autofix.records import CRITIQUES, KEPT, Fix, branch_of, run_stream
 from indult.autofix.signals import SignalState, move
 from indult.autofix.task import task_text
 from indult.autofix.triage import NOTE_UNNAMED, handed_back
@@ -24,7 +26,7 @@ from indult.autofix.turn import FIXER, Turn, Work, ship_it
 from indult.autofix.workspace import Workspace
 from indult.boundary import Brief
 from indult.critiques import Critique
-from indult.errors import ApprovalError, IndultError, LedgerError, ScopeError
+from indult.errors import ApprovalError, ConfigurationError, IndultError, LedgerError, RunError, ScopeError, ShipError
 from indult.gate import Gate, Requests
 from indult.ids import new_id
 from indult.judgements import Verdict
@@ -32,7 +34,7 @@ from indult.ledger import Body, Draft
 from indult.loop.stop import StopKind, StopReason
 from indult.ship.checks import SECONDS
 from indult.ship.git import Repository
-from indult.ship.report import Report, hand_back, signal_subject
+from indult.ship.report import HANDOFF, Report, hand_back, signal_subject
 from indult.ship.ship import Landed, Ship
 
 if TYPE_CHECKING:
@@ -48,7 +50,10 @@ ASKER: Final = "autofix"
 _LINE: Final = 150
 """How many characters of a summary stand on a card."""
 
-_FOR_A_PERSON: Final = frozenset({StopKind.STALLED, StopKind.BUDGET_TURNS, StopKind.FAILED})
+_SAID: Final = 2_000
+"""How many characters of what was said, and of what was printed, stand on a card."""
+
+_FOR_A_PERSON: Final = frozenset({StopKind.STALLED, StopKind.BUDGET_TURNS})
 """Stops that more of the same would not get past."""
 
 
@@ -95,34 +100,49 @@ class Circle:
         """
         with Repository.open(self.setting.root) as repository:
             held = self._approved(repository) or self._ready(repository)
-            fix = self._fix()
-            self._open(fix)
+            fix = self._fix(repository)
+            self._open(fix, self._let_go(repository, held))
             try:
-                if held is not None and (came := self._land_held(repository, fix, held)) is not None:
-                    return came
+                held_turn = None if held is None else self._land_held(repository, fix, held)
+                if isinstance(held_turn, Came):
+                    return held_turn
                 with self._workspace(repository, fix, repository.head(held or self.setting.into)) as work:
+                    work.refused = held_turn
                     return self._round(work, fix)
-            except LedgerError:
+            except (LedgerError, ConfigurationError, RunError) as exc:
+                # No other fix would fare better: the run ends, and the signal waits on.
+                if not isinstance(exc, LedgerError):
+                    self._failed(fix, exc.message, SignalState.FIX)
                 raise
             except IndultError as exc:
-                # Not the fixer's doing, so the signal waits on; the run ends, since no other fix would fare better.
-                stop = StopReason(kind=StopKind.FAILED, detail=exc.message)
-                self._end(Turn(what="blocked", said=exc.message), SignalState.FIX, stop, fix)
-                raise
+                return self._failed(fix, exc.message, SignalState.NEW)
+            except Exception as exc:
+                # One signal must not keep all others from being repaired; it is left alone for a while.
+                trace = "".join(traceback.format_exception(exc))
+                return self._failed(fix, f"indult itself failed: {type(exc).__name__}: {exc}", SignalState.NEW, trace)
 
-    def _land_held(self, repository: Repository, fix: Fix, branch: str) -> Came | None:
-        """Land a branch that only waited for that; none where it is refused, and a fixer goes on from there."""
+    def _failed(self, fix: Fix, why: str, state: SignalState, trace: str = "") -> Came:
+        """End a circle that something else than the fixer broke."""
+        stop = StopReason(kind=StopKind.FAILED, detail=one_line(why, _LINE * 4))
+        if trace:
+            body = Body(trace)
+            more = {"why": stop.detail, "trace": {"body": body.digest}}
+            self._record("fix_failed", fix, more, counts=self.setting.took(), views={}, bodies=(body,))
+        return self._end(Turn(what="failed", said=why), state, stop, fix)
+
+    def _land_held(self, repository: Repository, fix: Fix, branch: str) -> Came | Turn:
+        """Land a branch that only waited for that; where it is refused, return how, and a fixer goes on from there."""
         with self.setting.landing:
             turn = ship_it(self._ship(repository, branch))
         views = {CRITIQUES: {self.signal.id: turn.critique().to_dict()}}
         more = {"branch": branch, "came": turn.what}
         self._record("held_shipped", fix, more, counts=self._shipped(turn), views=views)
-        self.setting.says("held", self.signal, _first(turn.said) or turn.what, came=turn.what, branch=branch)
+        self.setting.says("held", self.signal, turn.line, came=turn.what, branch=branch)
         if turn.landed is not None:
             repository.drop(branch, repository.head(branch))
             return self._end(turn, SignalState.LANDED, _landed(turn), fix, held=branch)
         # What is in its way is not the fixer's to clear: it waits.
-        return None if turn.stop is None else self._end(turn, SignalState.FIX, turn.stop, fix)
+        return turn if turn.stop is None else self._end(turn, SignalState.FIX, turn.stop, fix)
 
     @contextmanager
     def _workspace(self, repository: Repository, fix: Fix, start: str) -> Iterator[Work]:
@@ -137,13 +157,23 @@ class Circle:
         finally:
             workspace.remove(keep_branch=self.keep is not None)
 
-    def _open(self, fix: Fix) -> None:
+    def _open(self, fix: Fix, gone: Mapping[str, None]) -> None:
         """Write that a fix begins, before anything of it is made: whoever comes next knows what to clear away."""
-        views = fix.opened(self.setting.policy_place)
+        views = fix.opened(policy=self.setting.policy_place, who=FIXER)
+        views[KEPT] = dict(gone)
         draft = self._draft("fix_opened", fix, {"branch": fix.branch}, counts=self.setting.took(fixes=1), views=views)
         self.signal = move(
             self.setting.ledger, self.signal.id, SignalState.FIXING, reason="a fix is under way", drafts=(draft,)
         )
+
+    def _let_go(self, repository: Repository, held: str | None) -> dict[str, None]:
+        """Delete the branches that stayed for this signal and that this fix does not begin at; return them."""
+        kept = self.setting.ledger.recall(KEPT)
+        mine = [branch for branch, known in kept.items() if known.get("signal") == self.signal.id and branch != held]
+        for branch in mine:
+            if (tip := repository.tip(branch)) is not None:
+                repository.drop(branch, tip)
+        return dict.fromkeys(mine)
 
     def _round(self, work: Work, fix: Fix) -> Came:
         """Take turns until there is a reason to stop."""
@@ -158,21 +188,30 @@ class Circle:
 
     def _turn(self, work: Work, fix: Fix) -> Turn:
         """Take one turn: two records, and between them a fixer at work and a ship."""
-        self.turns += 1
         gate, brief = self._brief(work.ship)
-
-        def started() -> None:
-            text = Body(brief.text)
-            self.setting.says("turn", self.signal, f"turn {self.turns} of {self.setting.law.turns}", brief=brief.digest)
-            more = {"turn": self.turns, "briefed": brief.digest, "brief": {"body": text.digest}}
-            views = fix.busy(FIXER)
-            counts = self.setting.took(engine_calls=1)
-            self._record("turn_started", fix, more, counts=counts, views=views, bodies=(text,))
-
-        turn = work.turn(brief, gate, started)
+        turn = work.turn(brief, gate, lambda: self._started(fix, brief), lambda process: self._kept_by(fix, process))
+        if turn.what == "spent":
+            return turn
         self._count(turn)
         self._close(turn, fix)
         return turn
+
+    def _started(self, fix: Fix, brief: Brief) -> StopReason | None:
+        """Write the first record of a turn, unless the budget has no call of a fixer left: one looks at a time."""
+        with self.setting.starting:
+            stop = self.setting.spent()
+            if stop is not None:
+                return stop
+            self.turns += 1
+            text = Body(brief.text)
+            more = {"turn": self.turns, "briefed": brief.digest, "brief": {"body": text.digest}}
+            self._record("turn_started", fix, more, counts=self.setting.took(engine_calls=1), views={}, bodies=(text,))
+        self.setting.says("turn", self.signal, f"turn {self.turns} of {self.setting.law.turns}", brief=brief.digest)
+        return None
+
+    def _kept_by(self, fix: Fix, process: Mapping[str, Any]) -> None:
+        """Write which process keeps the fixer, for whoever has to end it should this one be killed."""
+        self._record("fixer_started", fix, {}, counts={}, views=fix.kept_by(process))
 
     def _brief(self, ship: Ship) -> tuple[Gate, Brief]:
         """Return the gate of the signal, and what a fixer reads now: both of the same boundary."""
@@ -182,12 +221,19 @@ class Circle:
         boundary = gate.boundary()
         latest = ledger.latest(CRITIQUES, self.signal.id)
         critique = None if latest is None else Critique.from_dict(latest)
+        if critique is not None and self._opened(gate, critique):
+            critique = None
         last = handed_back(gate.requests, gate.subject)
         note = NOTE_UNNAMED if last is not None and _unnamed(last) else ""
         evidence = ledger.body(self.signal.detail) if self.signal.detail else None
         task = task_text(self.signal, evidence or "", note=note)
         guidance = last.answer if last is not None and last.guidance else ""
         return gate, boundary.brief(task, critique, actor=FIXER, guidance=guidance)
+
+    def _opened(self, gate: Gate, critique: Critique) -> bool:
+        """Tell whether a person has opened a whole commit since, with all in it that the critique is about."""
+        cards = [gate.requests.standing(grant.request).request.card for grant in gate.boundary().grants]
+        return bool(critique.asked) and any(set(critique.asked) <= set(card.get("asked", ())) for card in cards)
 
     def _count(self, turn: Turn) -> None:
         """Keep count of turns that got no further than one before."""
@@ -215,10 +261,10 @@ class Circle:
         if turn.ended is not None:
             more["fixer"] = {"why": turn.ended.why, "code": turn.ended.code, "seconds": round(turn.ended.seconds, 3)}
         output = Body(turn.ended.output if turn.ended is not None else "")
-        views = {**fix.rested(), CRITIQUES: {self.signal.id: critique.to_dict()}}
+        views = {**fix.kept_by({}), CRITIQUES: {self.signal.id: critique.to_dict()}}
         more["output"] = {"body": output.digest}
         self._record("turn_ended", fix, more, counts=self._shipped(turn, **counts), views=views, bodies=(output,))
-        self.setting.says("came", self.signal, _first(turn.said) or turn.what, came=turn.what)
+        self.setting.says("came", self.signal, turn.line, came=turn.what)
 
     def _shipped(self, turn: Turn, **counts: float) -> dict[str, dict[str, int | float]]:
         """Return the counters of a turn, with those of its ship if there was one."""
@@ -234,39 +280,47 @@ class Circle:
             # The repair is done, and something of the repository is in its way: it lands once that is cleared.
             self.keep = {"ready": work.head}
             return self._end(turn, SignalState.FIX, stop, fix)
-        if stop.kind in _FOR_A_PERSON:
-            turn = work.refused or turn
-            self.keep = {} if turn.judged is not None else None
-            return self._end(turn, SignalState.NEEDS_HUMAN, stop, fix, request=self._ask(work, fix, turn, stop))
-        # A run that has spent its budget on a signal leaves it alone for a while; one that was stopped takes it up again.
+        if stop.kind in _FOR_A_PERSON and (request := self._ask(work, fix, work.refused or turn, stop)) is not None:
+            return self._end(turn, SignalState.NEEDS_HUMAN, stop, fix, request=request)
+        # What has spent its turns or the budget of the run is left alone for a while; the rest is taken up again.
         again = stop.kind is StopKind.CANCELLED or not self.turns
         return self._end(turn, SignalState.FIX if again else SignalState.NEW, stop, fix)
 
     def _ask(self, work: Work, fix: Fix, turn: Turn, stop: StopReason) -> str | None:
         """Ask a person about what a fixer got stuck with: its commit where approving that would land it, else in words.
 
-        What a person has opened already stays open: no new question takes its place.
+        What a person has opened already stays open: no new question takes its place, and none is returned.
         """
         gate = self._brief(work.ship)[0]
         if gate.boundary().grants:
             return None
-        judged, verdict = turn.judged, turn.refused.verdict if turn.refused is not None else None
-        line = self.signal.summary[:_LINE]
-        if judged is not None and verdict is Verdict.ASK_USER:
-            try:
-                return work.ship.hold(judged, change=line).request.id
-            except (ApprovalError, ScopeError):
-                # More than a person can read, or a part that no approval opens: it is said in words.
-                pass
+        self.keep = {} if turn.judged is not None else None
+        held = self._hold(work.ship, turn)
+        if held is not None:
+            return held
         card = {
-            "title": line,
+            "title": self.signal.summary[:_LINE],
             "question": "The fixer got no further. Go on, and how?",
             "stop": str(stop),
-            "said": turn.said[:2000],
+            "said": turn.said[:_SAID],
+            "printed": turn.ended.output[-_SAID:] if turn.ended is not None and not turn.rules else "",
             "branch": fix.branch if self.keep is not None else "",
         }
         report = Report(signal=self.signal.id, by=ASKER, card={name: text for name, text in card.items() if text})
         return hand_back(report, gate=gate).request.id
+
+    def _hold(self, ship: Ship, turn: Turn) -> str | None:
+        """Ask a person to open the commit that the branch is at, if only that keeps it from landing."""
+        if turn.refused is None or turn.refused.verdict is not Verdict.ASK_USER:
+            return None
+        try:
+            # As it is now: later turns may have added to what was refused.
+            judged = ship.judge()
+            if judged.empty or judged.judgement.verdict is not Verdict.ASK_USER:
+                return None
+            return ship.hold(judged, change=self.signal.summary[:_LINE]).request.id
+        except (ApprovalError, ScopeError, ShipError):
+            return None  # more than a person can read, or a part that no approval opens: it is said in words
 
     def _approved(self, repository: Repository) -> str | None:
         """Return the branch of which a person was asked about exactly the commit that it is at, and approved it (R42)."""
@@ -296,25 +350,26 @@ class Circle:
             subjects=(signal_subject(self.signal.id),),
             by=FIXER,
             policy_file=setting.policy_file,
-            about=self.signal.summary,
+            about=f'For the signal {self.signal.id}: "{self.signal.summary}"',
             check_seconds=lambda: setting.seconds_left(within=SECONDS),
             stopped=setting.cancelled,
         )
         ship.facts = setting.facts(ship.policy(repository.head(setting.into)), self.signal.id)
         return ship
 
-    def _fix(self) -> Fix:
+    def _fix(self, repository: Repository) -> Fix:
         name = new_id("f", time.time_ns() // 1_000_000, os.urandom(10))
         place = Path(self.setting.places) / name
         return Fix(
             fix=name,
             signal=self.signal.id,
             run=self.setting.run,
-            branch=f"indult/{self.signal.id}/{name[-8:].lower()}",
+            branch=branch_of(self.signal.id, name),
             place=str(place),
             tree=str(place / "tree"),
             since=self.setting.clock(),
             version=self.signal.version,
+            repository=repository.common,
         )
 
     def _record(
@@ -361,7 +416,7 @@ class Circle:
             views[KEPT][held] = None
         counts = self.setting.took(**{f"ended:{state}": 1})
         draft = self._draft("signal_ended", fix, came.to_dict(), counts=counts, views=views)
-        worked = bool(self.turns) or turn.landed is not None
+        worked = bool(self.turns) or turn.landed is not None or turn.what == "failed"
         self.signal = move(
             self.setting.ledger,
             self.signal.id,
@@ -370,6 +425,13 @@ class Circle:
             more={"turns": self.signal.turns + self.turns, **({"ended_at": self.setting.clock()} if worked else {})},
             drafts=(draft,),
         )
+        if state is SignalState.LANDED:
+            # A question about what is repaired has nobody to answer to any more.
+            requests = Requests(self.setting.ledger, turn.judged.policy) if turn.judged is not None else None
+            if requests is not None:
+                requests.withdraw(
+                    signal_subject(self.signal.id), why=f"the signal has landed: {stop.detail}", kind=HANDOFF
+                )
         self.setting.says("ended", self.signal, str(stop), came=came.to_dict())
         return came
 
@@ -382,9 +444,3 @@ def _unnamed(standing: Standing) -> bool:
 def _landed(turn: Turn) -> StopReason:
     assert turn.landed is not None
     return StopReason(kind=StopKind.GOAL_REACHED, detail=f"landed {turn.landed.commit}")
-
-
-def _first(text: str) -> str:
-    """Return the line of a text that says most: the first that is no heading."""
-    lines = [line for line in text.splitlines() if line.strip()]
-    return next((line for line in lines if not line.endswith(":")), lines[0] if lines else "")

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from indult.autofix.signals import Ingested, Sighting, Together, ingest
 from indult.canonical import canonical
-from indult.errors import LedgerConflict
+from indult.errors import IndultError, LedgerConflict
 from indult.gate.denials import REPEATED, denials
 from indult.ledger import Draft, Event, Ledger, utc_now
 from indult.loop import StopKind
@@ -98,13 +98,21 @@ class _Reader:
                 return
             if event.stream.startswith(_NOT_OURS):
                 continue
-            if event.kind == "judgement":
-                yield from self._refused(event)
-            elif event.kind == "run_stopped":
-                yield from self._stopped(event)
-                self.streaks.pop(event.stream, None)
-            else:
-                yield from self._graded(event)
+            try:
+                found = list(self._told(event))
+            except (AttributeError, IndultError, KeyError, TypeError, ValueError):
+                continue  # whoever wrote it writes events of another shape, of which nothing is known here
+            yield from found
+
+    def _told(self, event: Event) -> Iterator[Sighting]:
+        """Yield what one event tells of."""
+        if event.kind == "judgement":
+            yield from self._refused(event)
+        elif event.kind == "run_stopped":
+            yield from self._stopped(event)
+            self.streaks.pop(event.stream, None)
+        else:
+            yield from self._graded(event)
 
     def _refused(self, event: Event) -> Iterator[Sighting]:
         """Tell of a call that was refused as often before."""

@@ -6,16 +6,14 @@ landed is asked of the target's history, as every ship does; a signal of which n
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from indult.autofix.fixer import Process, end_left
-from indult.autofix.records import KEPT, STREAM, Fix, fixes, run_stream
+from indult.autofix.records import FIX, KEPT, STREAM, Fix, branch_end, fixes, run_stream
 from indult.autofix.signals import SignalState, find, move
-from indult.autofix.workspace import Workspace
+from indult.autofix.workspace import Workspace, fixes_folder
 from indult.gate import Requests
 from indult.ledger import Draft
 from indult.loop.stop import StopKind, StopReason
@@ -26,18 +24,9 @@ if TYPE_CHECKING:
     from indult.ledger import Event, Ledger
     from indult.policy import Policy
 
-__all__ = ["clear", "note_process"]
-
-_PROCESS: Final = "process.json"
+__all__ = ["clear"]
 
 _ENDED: Final = StopReason(kind=StopKind.CANCELLED, detail="the run ended while a fix was under way")
-
-
-def note_process(place: str, process: Process) -> None:
-    """Keep which process works in the folder of a fix, for whoever has to end it."""
-    written = Path(place) / f".{_PROCESS}"
-    written.write_text(json.dumps(process.to_dict()), encoding="utf-8")
-    written.replace(Path(place) / _PROCESS)
 
 
 def clear(repository: Repository, ledger: Ledger, policy: Policy, *, into: str) -> Iterator[tuple[str, str]]:
@@ -49,18 +38,32 @@ def clear(repository: Repository, ledger: Ledger, policy: Policy, *, into: str) 
         ShipError: Of a landing it cannot be told whether it took place.
         LedgerError: The ledger failed.
     """
-    left = fixes(ledger)
+    left = [fix for fix in fixes(ledger) if fix.repository == repository.common]
     for fix in left:
-        _end_process(fix.place)
+        if fix.process:
+            end_left(Process.from_dict(fix.process))
     if left:
         with repository.lock():
             recover(repository, into, requests=Requests(ledger, policy), ledger=ledger)
     for fix in left:
         yield fix.signal, _close(ledger, fix)
     kept = _still_kept(repository, ledger, into)
-    for workspace in Workspace.left(repository.root):
-        _end_process(workspace.place)
-        workspace.remove(keep_branch=workspace.branch in kept)
+    for place in _places(repository.root):
+        # Nothing that lies in the folder is believed: a fixer could have written it.
+        for branch in _branches(repository, place.name) or [""]:
+            workspace = Workspace(str(place), common=repository.common, branch=branch, start="")
+            workspace.remove(keep_branch=not branch or branch in kept)
+
+
+def _places(root: str) -> list[Path]:
+    """Return the folders of fixes that are there."""
+    folder = Path(fixes_folder(root))
+    return sorted(folder.iterdir()) if folder.is_dir() else []
+
+
+def _branches(repository: Repository, fix: str) -> list[str]:
+    """Return the branch of a fix by the name of its folder, if there is one."""
+    return repository.matching(f"indult/s_*/{branch_end(fix)}") if FIX.fullmatch(fix) else []
 
 
 def _still_kept(repository: Repository, ledger: Ledger, into: str) -> set[str]:
@@ -76,13 +79,6 @@ def _still_kept(repository: Repository, ledger: Ledger, into: str) -> set[str]:
     if over:
         ledger.append(Draft(STREAM, "branches_dropped", {"latest": {KEPT: dict.fromkeys(sorted(over))}}))
     return kept - over
-
-
-def _end_process(place: str) -> None:
-    """End the fixer that was at work in a folder, if it still runs."""
-    # Without the file, or with half of one, its keeper saw the run end and ended it.
-    with suppress(FileNotFoundError, NotADirectoryError, ValueError, KeyError):
-        end_left(Process.from_dict(json.loads((Path(place) / _PROCESS).read_text(encoding="utf-8"))))
 
 
 def _close(ledger: Ledger, fix: Fix) -> str:

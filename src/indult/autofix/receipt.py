@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from indult.autofix.records import meter_of, run_stream
+from indult.autofix.signals import SignalState, find
 from indult.budget import Meter
 from indult.loop.stop import StopKind, StopReason
 
@@ -24,8 +25,8 @@ RUNNING: Final = StopReason(kind=StopKind.CANCELLED, detail="not finished")
 class Receipt:
     """What a run came to: why it stopped, each signal's end, and what was counted on the way.
 
-    `ends` are the ends of circles in order; a signal that was taken up twice has two. `refusals` counts by rule what the
-    gate refused at ship.
+    `ends` has the last end of each signal, in the order of these. `refusals` counts by rule what the gate refused at
+    ship, and `waits` the signals that a person has to answer for.
     """
 
     run: str
@@ -35,6 +36,7 @@ class Receipt:
     fixes: int = 0
     ships: int = 0
     refusals: Mapping[str, int] = field(default_factory=dict)
+    waits: int = 0
 
     def ended(self, state: str) -> list[Mapping[str, Any]]:
         """Return the ends in a state."""
@@ -47,7 +49,7 @@ class Receipt:
             "stop": self.stop.to_dict(),
             "signals": [dict(end) for end in self.ends],
             "landed": len(self.ended("landed")),
-            "handed_back": len(self.ended("needs-human")),
+            "waits": self.waits,
             "fixes": self.fixes,
             "ships": self.ships,
             "refusals": dict(self.refusals),
@@ -61,17 +63,29 @@ def receipt(ledger: Ledger, run: str) -> Receipt:
     last = ledger.last(stream)
     stopped = last is not None and last.kind == "run_stopped"
     counters = ledger.counters(stream)
+    ends = _ends(ledger, stream)
+    asked = {str(end["signal"]) for end in ends if end["state"] == SignalState.NEEDS_HUMAN}
     return Receipt(
         run=run,
         stop=StopReason.from_dict(last.data["stop"]) if stopped and last is not None else RUNNING,
-        ends=tuple(_end(event.data) for event in ledger.events(stream, kinds={"signal_ended"})),
+        ends=ends,
         meter=meter_of(ledger, run),
         fixes=int(counters.get("fixes", 0)),
         ships=int(counters.get("ships", 0)),
         refusals={
             name.removeprefix("rule:"): int(count) for name, count in counters.items() if name.startswith("rule:")
         },
+        waits=sum(find(ledger, name).state is SignalState.NEEDS_HUMAN for name in asked),
     )
+
+
+def _ends(ledger: Ledger, stream: str) -> tuple[dict[str, Any], ...]:
+    """Return the last end of each signal of a run, in the order in which they came."""
+    found: dict[str, dict[str, Any]] = {}
+    for event in ledger.events(stream, kinds={"signal_ended"}):
+        found.pop(str(event.data["signal"]), None)
+        found[str(event.data["signal"])] = _end(event.data)
+    return tuple(found.values())
 
 
 def _end(data: Mapping[str, Any]) -> dict[str, Any]:

@@ -9,8 +9,8 @@
 | view | scope | key | holds |
 |---|---|---|---|
 | latest | `autofix` | `run`, `stop` | the run that is not over, and who asked it to stop |
-| latest | `fixes` | signal | the fix that is open: `fix`, `run`, `branch`, `place`, `tree`, `since`, `version` |
-| latest | `at_work`, `worktrees` | subject, folder | while a fixer is at work (`indult.gate.subjects`) |
+| latest | `fixes` | signal | the fix that is open: a `Fix` |
+| latest | `at_work`, `worktrees` | subject, folder | while a fix is open (`indult.gate.subjects`) |
 | latest | `autofix:critiques` | signal | the latest critique |
 | latest | `autofix:kept` | branch | the branches that stay: `signal`, and `ready`, the commit that only waits to be landed |
 | counter | `autofix:RUN` | meter or `rule:ID` | what the run took, each raised where it happens |
@@ -22,6 +22,7 @@ lands has the two of its ship in between.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CRITIQUES",
+    "FIX",
     "FIXES",
     "KEPT",
     "METERS",
@@ -45,6 +47,8 @@ __all__ = [
     "STREAM",
     "Fix",
     "Seal",
+    "branch_end",
+    "branch_of",
     "counted",
     "fixes",
     "happened",
@@ -59,8 +63,21 @@ FIXES: Final = "fixes"
 CRITIQUES: Final = "autofix:critiques"
 KEPT: Final = "autofix:kept"
 
+FIX: Final = re.compile(r"f_[0-9A-HJKMNP-TV-Z]{26}")
+"""The name of a fix."""
+
 METERS: Final = ("turns", "engine_calls", "gate_evaluations", "tokens", "seconds", "cost")
 """The counters of a run that a budget is held against."""
+
+
+def branch_of(signal: str, fix: str) -> str:
+    """Return the name of the branch of a fix."""
+    return f"indult/{signal}/{branch_end(fix)}"
+
+
+def branch_end(fix: str) -> str:
+    """Return the last part of the name of the branch of a fix."""
+    return fix[-8:].lower()
 
 
 def run_stream(run: str) -> str:
@@ -77,8 +94,8 @@ def runs(ledger: Ledger) -> list[str]:
 class Fix:
     """One fix under way: for which signal, on which branch, in which folder.
 
-    `place` is the folder of its own, `tree` the work tree in it, `since` the time it began, and `version` that of the
-    signal's stream then.
+    `place` is the folder of its own, `tree` the work tree in it, `since` the time it began, `version` that of the signal's
+    stream then, and `repository` the common git directory. `process` is what keeps its fixer, where one is at work.
     """
 
     fix: str
@@ -89,28 +106,38 @@ class Fix:
     tree: str
     since: str
     version: int
+    repository: str
+    process: Mapping[str, Any] | None = None
 
     @property
     def subject(self) -> str:
         """Return the subject of what is asked for the signal."""
         return f"signal:{self.signal}"
 
-    def opened(self, policy: str) -> dict[str, dict[str, Any]]:
-        """Return the views of a fix that begins; `policy` is the policy file that holds in its work tree."""
-        return {FIXES: {self.signal: asdict(self)}, **appointment(self.tree, self.subject, policy)}
+    def opened(self, *, policy: str, who: str) -> dict[str, dict[str, Any]]:
+        """Return the views of a fix that begins; `policy` is the policy file that holds in its work tree.
 
-    def busy(self, who: str) -> dict[str, dict[str, Any]]:
-        """Return the views of a fix that somebody is let loose on."""
-        return {AT_WORK: {self.subject: {"who": who}}}
+        From now on to its end nobody decides unsigned: not only a fixer runs code of the branch, checks do so too.
+        """
+        return {
+            FIXES: {self.signal: asdict(self)},
+            AT_WORK: {self.subject: {"who": who}},
+            **appointment(self.tree, self.subject, policy),
+        }
 
-    def rested(self) -> dict[str, dict[str, Any]]:
-        """Return the views of a fix on which nobody works just now."""
-        return {AT_WORK: {self.subject: None}}
+    def kept_by(self, process: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+        """Return the view of a fix whose fixer is kept by a process."""
+        return {FIXES: {self.signal: {**asdict(self), "process": dict(process)}}}
 
     def closed(self, keep: Mapping[str, Any] | None) -> dict[str, dict[str, Any]]:
         """Return the views of a fix that is over; where its branch stays, `keep` is what is to be known of it."""
         kept = {self.branch: None if keep is None else {"signal": self.signal, **keep}}
-        return {FIXES: {self.signal: None}, KEPT: kept, **appointment(self.tree, None), **self.rested()}
+        return {
+            FIXES: {self.signal: None},
+            KEPT: kept,
+            AT_WORK: {self.subject: None},
+            **appointment(self.tree, None),
+        }
 
 
 def fixes(ledger: Ledger) -> list[Fix]:

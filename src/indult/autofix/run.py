@@ -7,22 +7,25 @@ it made. The command of the fixer comes from the policy of the target branch, an
 from __future__ import annotations
 
 import os
+import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from indult.autofix.circle import Came, Circle
 from indult.autofix.friction import gather
 from indult.autofix.leftovers import clear
+from indult.autofix.processes import start_of
 from indult.autofix.receipt import Receipt, receipt
 from indult.autofix.records import STATE, run_stream, runs
 from indult.autofix.setting import Progress, Setting
 from indult.autofix.signals import SignalState, find, move, signals
-from indult.autofix.triage import triage
+from indult.autofix.triage import decide, triage
 from indult.autofix.workspace import fixes_folder
 from indult.budget import Budget
 from indult.errors import ConfigurationError, FactError, IndultError, LedgerError, RunError
@@ -51,6 +54,12 @@ FACTS: Final = ("session", "repo", "now")
 
 LOCK: Final = "autofix.lock"
 """The file beside the ledger of a repository that a run holds a lock on."""
+
+_FOR_PEOPLE: Final = frozenset({StopKind.STALLED, StopKind.BUDGET_TURNS})
+"""Stops of single signals: once a person has answered, the run may go on."""
+
+_TOLD: Final = 10
+"""How many signals that are left alone are told of at the end of a run."""
 
 _POLL: Final = 0.5
 """Seconds between two looks for whether a person wants the run to stop."""
@@ -87,17 +96,20 @@ class Autofix:
         """
         with self._alone():
             law, words = self._law()
+            for signal in self.only:
+                find(self.ledger, signal)
             self._clear()
             name = new_id("a", time.time_ns() // 1_000_000, os.urandom(10))
             budget = _narrowed(law.budget, self.budget)
-            started = {"into": self.into, "jobs": self.jobs, "only": list(self.only), "budget": budget.to_dict()}
-            self.ledger.append(
-                Draft(
-                    run_stream(name),
-                    "run_started",
-                    {**started, "latest": {STATE: {"run": {"run": name}, "stop": None}}},
-                )
-            )
+            started = {
+                "root": self.root,
+                "into": self.into,
+                "policy_file": self.policy_file,
+                "jobs": self.jobs,
+                "only": list(self.only),
+                "budget": budget.to_dict(),
+            }
+            self.ledger.append(Draft(run_stream(name), "run_started", {**started, "latest": _at_work(name)}))
             return self._work(self._setting(name, law, words, budget))
 
     def resume(self, run: str | None = None) -> Receipt:
@@ -108,12 +120,13 @@ class Autofix:
         """
         with self._alone():
             name, data = self._unfinished(run)
+            # All that shapes a run is in its record: it goes on under the law that it began under.
+            self.into, self.policy_file = data["into"], data["policy_file"]
+            self.jobs, self.only = data["jobs"], tuple(data["only"])
             law, words = self._law()
             self._clear()
-            self.into, self.jobs, self.only = data["into"], data["jobs"], tuple(data["only"])
             budget = Budget.from_dict(data["budget"])
-            resumed = {"latest": {STATE: {"run": {"run": name}, "stop": None}}}
-            self.ledger.append(Draft(run_stream(name), "run_resumed", resumed))
+            self.ledger.append(Draft(run_stream(name), "run_resumed", {"latest": _at_work(name)}))
             return self._work(self._setting(name, law, words, budget))
 
     @contextmanager
@@ -121,7 +134,9 @@ class Autofix:
         """Be the one run in this repository; the kernel lets go of the lock whenever the process ends."""
         folder = Path(repository_ledger(self.root)).parent
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with held(str(folder / LOCK), seconds=0, busy="another run of autofix is at work, see `indult autofix status`"):
+        busy = "another run of autofix is at work, see `indult autofix status`"
+        with held(str(folder / LOCK), seconds=0, busy=busy):
+            self._check_alone()
             yield
 
     def _law(self) -> tuple[Law, tuple[str, ...]]:
@@ -133,6 +148,10 @@ class Autofix:
                     f"the policy of `{self.into}` names no fixer", hint="for instance `fixer: [claude, -p]`"
                 )
             ship.check_trust(policy, "a fixer")
+        if "/" not in policy.fixer[0] and shutil.which(policy.fixer[0]) is None:
+            raise ConfigurationError(
+                f"the fixer `{policy.fixer[0]}` is not on the PATH", hint="install it, or give its place in the policy"
+            )
         return policy.autofix or Law(), tuple(policy.fixer)
 
     def _setting(self, name: str, law: Law, words: tuple[str, ...], budget: Budget) -> Setting:
@@ -187,6 +206,24 @@ class Autofix:
                 str(left["run"]), StopReason(kind=StopKind.CANCELLED, detail="the run ended without a word"), {}
             )
 
+    def _check_alone(self) -> None:
+        """Refuse to work beside a run that the lock does not show: its lock was removed, or it has another repository.
+
+        Raises:
+            RunError: There is one, or the ledger is that of another repository.
+        """
+        left = self.ledger.latest(STATE, "run")
+        pid = 0 if left is None else int(left.get("pid", 0))
+        if left is not None and pid not in {0, os.getpid()} and start_of(pid) == left.get("start"):
+            raise RunError(f"the run `{left['run']}` is at work in process {pid}", hint="see `indult autofix status`")
+        names = runs(self.ledger)
+        first = next(self.ledger.events(run_stream(names[-1]), limit=1)) if names else None
+        root = self.root if first is None else str(first.data.get("root", self.root))
+        if root != self.root:
+            raise RunError(
+                f"this ledger has the runs of `{root}`", hint="each repository needs a ledger of its own for autofix"
+            )
+
     @contextmanager
     def _shipping(self) -> Iterator[Ship]:
         """Open the repository, for what only a ship knows: the law of the target."""
@@ -212,7 +249,7 @@ class Autofix:
         last = self.ledger.last(run_stream(name))
         if last is not None and last.kind == "run_stopped":
             stop = StopReason.from_dict(last.data["stop"])
-            if not stop.kind.resumable:
+            if not stop.kind.resumable and stop.kind not in _FOR_PEOPLE:
                 raise RunError(f"run `{name}` has ended: {stop}", hint="indult autofix run")
         return name, first.data
 
@@ -234,6 +271,8 @@ class Autofix:
     def _rounds(self, setting: Setting) -> StopReason:
         """Take signals up by their priority, several at a time if so wished, until none is left or the budget is."""
         self._notice(setting)
+        # What fixers make signals of waits for the next run, or one could go on for ever.
+        until = self.clock()
         came: list[Came] = []
         again: set[str] = set()
         busy: dict[Future[Came], str] = {}
@@ -242,7 +281,7 @@ class Autofix:
         with ThreadPoolExecutor(max_workers=self.jobs) as pool:
             while True:
                 stop = setting.spent()
-                waiting = [] if stop or failed else self._waiting(again | set(busy.values()))
+                waiting = [] if stop or failed else self._waiting(again | set(busy.values()), until)
                 for signal in waiting[: self.jobs - len(busy)]:
                     busy[pool.submit(Circle(setting=setting, signal=signal).go)] = signal.id
                 if not busy:
@@ -258,6 +297,7 @@ class Autofix:
                     self._triage(setting)
         if failed:
             raise failed[0]
+        self._tell_left(setting)
         return stop or self._reason(setting.run, came)
 
     def _notice(self, setting: Setting) -> None:
@@ -274,9 +314,17 @@ class Autofix:
         for signal, decision in triage(self.ledger, policy, Requests(self.ledger, policy), clock=self.clock):
             setting.says("triage", signal, f"{decision.state}: {decision.reason}", state=str(decision.state))
 
-    def _waiting(self, without: set[str]) -> list[Signal]:
-        """Return the signals that wait for a fixer, the most urgent first."""
-        found = signals(self.ledger, SignalState.FIX)
+    def _tell_left(self, setting: Setting) -> None:
+        """Tell which signals were left alone, and why; of many, a few."""
+        left = list(islice(signals(self.ledger, SignalState.NEW), _TOLD + 1))
+        for signal in left[:_TOLD]:
+            setting.says("left", signal, decide(signal, setting.law, now=self.clock()).reason)
+        if len(left) > _TOLD:
+            setting.says("left", text="and more: `indult signal list --state new`")
+
+    def _waiting(self, without: set[str], until: str) -> list[Signal]:
+        """Return the signals that wait for a fixer and were known by a time, the most urgent first."""
+        found = (signal for signal in signals(self.ledger, SignalState.FIX) if signal.first_at <= until)
         return [signal for signal in found if signal.id not in without and (not self.only or signal.id in self.only)]
 
     def _reason(self, run: str, came: Sequence[Came]) -> StopReason:
@@ -290,7 +338,15 @@ class Autofix:
         for kind in (StopKind.FAILED, StopKind.STALLED, StopKind.BUDGET_TURNS):
             if kind in kinds:
                 return StopReason(kind=kind, detail=detail)
+        if kinds - {StopKind.GOAL_REACHED}:
+            return StopReason(kind=StopKind.FAILED, detail=f"{detail}, and not all could be worked on")
         return StopReason(kind=StopKind.GOAL_REACHED, detail=f"{landed} landed, nothing is left to fix")
+
+
+def _at_work(run: str) -> dict[str, dict[str, Any]]:
+    """Return the views of a run that begins: which it is, and in which process."""
+    pid = os.getpid()
+    return {STATE: {"run": {"run": run, "pid": pid, "start": start_of(pid) or ""}, "stop": None}}
 
 
 def _narrowed(one: Budget, other: Budget) -> Budget:

@@ -65,6 +65,8 @@ class Setting:
     clock: Callable[[], str] = utc_now
     landing: Lock = field(default_factory=Lock)
     """Held by the one that ships: otherwise each landing would move the target under all others."""
+    starting: Lock = field(default_factory=Lock)
+    """Held by the one that looks at the budget and takes of it."""
     already: dict[tuple[str, str], bool] = field(default_factory=dict)
     """Whether a check fails on a commit of the target itself, by commit and name."""
     _lock: Lock = field(default_factory=Lock)

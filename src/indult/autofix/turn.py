@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from indult.approvals import RequestState
+from indult.autofix.fingerprints import one_line
 from indult.autofix.fixer import Ended, run_fixer
-from indult.autofix.leftovers import note_process
 from indult.autofix.records import Seal
 from indult.canonical import digest
 from indult.critiques import Critique
@@ -22,7 +22,8 @@ from indult.ship.checks import run_checks
 from indult.ship.ship import Judged, Landed, Refused, Ship
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from typing import Any
 
     from indult.autofix.setting import Setting
     from indult.autofix.signals import Signal
@@ -41,6 +42,9 @@ _AGAIN: Final = 5
 _REASON: Final = 3_900
 """How many characters of what the gate said a critique repeats."""
 
+_LONG: Final = 1_000
+"""How many characters of one line of a refusal are repeated."""
+
 _SUBJECT: Final = 72
 """How many characters of a summary are the subject of a commit."""
 
@@ -50,7 +54,7 @@ _MOVED: Final = "moved"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
-    """What one turn came to: `what` in a word, `said` in the words that the next brief repeats.
+    """What one turn came to: `what` in a word, `said` in the words that the next brief repeats, `shown` in a line.
 
     `wall` is the same for two turns that got equally far. `landed`, `request`, `judged` and `refused` are there where it
     came to them, `stop` where no turn can follow.
@@ -58,6 +62,7 @@ class Turn:
 
     what: str
     said: str
+    shown: str = ""
     wall: str = ""
     landed: Landed | None = None
     request: str | None = None
@@ -65,6 +70,11 @@ class Turn:
     refused: Refused | None = None
     ended: Ended | None = None
     stop: StopReason | None = None
+
+    @property
+    def line(self) -> str:
+        """Return what came of it in a line for whoever watches."""
+        return self.shown or one_line(self.said, _LONG) or self.what
 
     @property
     def rules(self) -> tuple[str, ...]:
@@ -93,8 +103,16 @@ class Work:
     refused: Turn | None = None
     """The last turn that was refused at ship; it stands as long as nothing else is on the branch."""
 
-    def turn(self, brief: Brief, gate: Gate, started: Callable[[], None]) -> Turn:
-        """Let the fixer work by a brief, and take what it leaves; `started` is called before it is let loose.
+    def turn(
+        self,
+        brief: Brief,
+        gate: Gate,
+        started: Callable[[], StopReason | None],
+        kept: Callable[[Mapping[str, Any]], None],
+    ) -> Turn:
+        """Let the fixer work by a brief, and take what it leaves.
+
+        `started` is called before it is let loose, and may say why it is not; `kept` is told by which process.
 
         Raises:
             LedgerError: The ledger failed, or is not what it was.
@@ -102,8 +120,9 @@ class Work:
         """
         handed = self._handed_back(gate)
         seal = Seal.of(gate.ledger)
-        started()
-        ended = self._run(brief)
+        if (stop := started()) is not None:
+            return Turn(what="spent", said="", stop=stop)
+        ended = self._run(brief, kept)
         try:
             seal.check(gate.ledger)
         finally:
@@ -118,7 +137,7 @@ class Work:
             self.refused = turn
         return turn
 
-    def _run(self, brief: Brief) -> Ended:
+    def _run(self, brief: Brief, kept: Callable[[Mapping[str, Any]], None]) -> Ended:
         return run_fixer(
             self.setting.fixer,
             workspace=self.workspace,
@@ -130,11 +149,11 @@ class Work:
             },
             seconds=self.setting.seconds_left(),
             stop=self.setting.cancelled,
-            started=lambda process: note_process(self.workspace.place, process),
+            started=lambda process: kept(process.to_dict()),
         )
 
     def _came(self, ended: Ended, gate: Gate, handed: int) -> Turn:
-        if ended.why == "stopped":
+        if self.setting.cancelled():
             return Turn(
                 what="cancelled", said="", stop=StopReason(kind=StopKind.CANCELLED, detail="stopped by a person")
             )
@@ -180,8 +199,9 @@ class Work:
     def _idle(self) -> Turn:
         """Return the turn of a fixer that changed nothing: what was refused before still is."""
         said = "The last turn changed nothing, and handed nothing back."
-        if self.refused is not None and self.refused.wall == _MOVED:
-            # It was refused for no fault of its own.
+        last = None if self.refused is None else self.refused.refused
+        if self.refused is not None and (self.refused.wall == _MOVED or (last is not None and last.failed is not None)):
+            # It was overtaken, or a check failed that need not fail each time.
             return self._shipped()
         if self.refused is None:
             return Turn(what="nothing", said=said, wall=_CALM)
@@ -225,7 +245,7 @@ def _shipped(ship: Ship) -> Turn:
     head, onto = repository.head(ship.branch), repository.head(ship.into)
     conflicts = repository.merged(onto, head)[1]
     if conflicts:
-        names = ", ".join(conflicts)
+        names = ", ".join(_lines(conflicts))
         said = f"The branch does not merge into {ship.into}: {names}. Merge {ship.into} into it and resolve that."
         return Turn(what="refused", said=said, wall=digest({"conflicts": list(conflicts)}))
     judged = ship.judge()
@@ -238,7 +258,8 @@ def _shipped(ship: Ship) -> Turn:
         return Turn(what="landed", said=f"landed {came.commit}", landed=came, judged=judged)
     if came.verdict is None and came.failed is None and _moved(ship, judged):
         return Turn(what="refused", said=came.message, wall=_MOVED, judged=judged, refused=came)
-    return Turn(what="refused", said=_said(came), wall=_wall(came), judged=judged, refused=came)
+    shown = next(_lines(came.lines))
+    return Turn(what="refused", said=_said(came), shown=shown, wall=_wall(came), judged=judged, refused=came)
 
 
 def _moved(ship: Ship, judged: Judged) -> bool:
@@ -247,13 +268,20 @@ def _moved(ship: Ship, judged: Judged) -> bool:
 
 
 def _said(came: Refused) -> str:
-    """Return why a ship was refused, in the words that the next brief repeats."""
-    lines = ["The branch was refused at ship:", *came.lines]
+    """Return why a ship was refused, in the words that the next brief repeats; a name in it cannot begin a line."""
+    lines = ["The branch was refused at ship:", *_lines(came.lines)]
     if came.failed is not None:
-        lines += ["The end of what it printed:", *came.failed.output.splitlines()[-40:]]
-    if came.asked:
-        lines.append(came.asked)
+        lines += ["The end of what it printed:", *(f"| {line}" for line in _lines(_end(came.failed.output)))]
     return "\n".join(lines)
+
+
+def _lines(texts: Iterable[str]) -> Iterator[str]:
+    """Yield each text as one plain line: names of files may hold anything."""
+    return (one_line(text, _LONG) for text in texts)
+
+
+def _end(output: str) -> list[str]:
+    return output.splitlines()[-40:]
 
 
 def _wall(came: Refused) -> str:
@@ -268,5 +296,7 @@ def _wall(came: Refused) -> str:
 def _unfinished(ended: Ended) -> Turn:
     why = {
         "timed_out": f"The last turn was ended after {ended.seconds:.0f} s; what it left is in the files.",
+        "stopped": "The last turn was ended from outside; what it left is in the files.",
+        "vanished": "What kept the fixer of the last turn is gone; what it left is in the files.",
     }.get(ended.why, f"The last turn ended with exit code {ended.code}; what it left is in the files.")
     return Turn(what="unfinished", said=why, wall=f"unfinished {ended.why}")

@@ -20,6 +20,7 @@ from indult.errors import (
     UnentitledApprover,
     WithdrawnRequest,
 )
+from indult.gate.subjects import SIGNAL
 from indult.gate.times import check_time
 from indult.ledger import mask
 from indult.policy import Policy
@@ -115,17 +116,21 @@ def _check_channel(decision: HumanDecision, scope: Scope, policy: Policy) -> Non
         )
 
 
-def check_apart(decision: HumanDecision, at_work: Mapping[str, Any] | None) -> None:
-    """Refuse an approval without a signature while somebody works on what it would open: it could be their own.
+def check_apart(decision: HumanDecision, scope: Scope, at_work: Mapping[str, Mapping[str, Any]]) -> None:
+    """Refuse a decision about a signal without a signature while somebody works on any: it could be their own.
+
+    What the one is asked the other could answer, so it does not matter on which signal they work; `at_work` tells who
+    works on what, by subject.
 
     Raises:
-        UnentitledApprover: `at_work` tells of somebody.
+        UnentitledApprover: Somebody is at work.
     """
-    if at_work is None or decision.choice is not Choice.APPROVE or decision.signature is not None:
+    if not at_work or decision.signature is not None or not scope.subject.startswith(SIGNAL):
         return
+    subject, entry = next(iter(sorted(at_work.items())))
     raise UnentitledApprover(
-        f"`{at_work.get('who', 'somebody')}` is at work on this, and an approval without a signature could be its own",
-        hint="approve when it has ended (`indult autofix status`), or declare approvers, who sign",
+        f"`{entry.get('who', 'somebody')}` is at work on `{subject}`, and an answer without a signature could be its own",
+        hint="answer when it has ended (`indult autofix status`), or declare approvers, who sign",
     )
 
 

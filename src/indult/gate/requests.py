@@ -262,7 +262,7 @@ class Requests:
                     hint="a new answer needs a new id",
                 )
             check_decision(decision, folded.standing, self.policy, now=now, verify=self._records.verify)
-            check_apart(decision, self.ledger.latest(AT_WORK, folded.standing.request.scope.subject))
+            check_apart(decision, folded.standing.request.scope, self.ledger.recall(AT_WORK))
             return self._write(folded, "decided", {"decision": decision.to_dict()}, now, index.of_grant(decision))
 
         return self._again(attempt)

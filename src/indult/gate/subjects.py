@@ -14,7 +14,10 @@ from indult.errors import ForgedRecord, InputError
 if TYPE_CHECKING:
     from indult.ledger import Ledger
 
-__all__ = ["AT_WORK", "WORKTREES", "appointed", "appointment", "check_subject", "tree_name"]
+__all__ = ["AT_WORK", "SIGNAL", "WORKTREES", "appointed", "appointment", "check_subject", "tree_name"]
+
+SIGNAL: Final = "signal:"
+"""How the subject of a signal begins."""
 
 AT_WORK: Final = "at_work"
 """The view of the subjects that somebody works on who could be the one that decides: subject to `{who}`."""

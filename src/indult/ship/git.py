@@ -314,6 +314,14 @@ class Repository:
             return False
         raise failed(done, f"move the branch `{target}`")
 
+    def matching(self, pattern: str) -> list[str]:
+        """Return the branches whose names match a pattern of git's."""
+        done = self._git.run("for-each-ref", "--format=%(refname)", f"refs/heads/{pattern}", more=self._refs)
+        if done.returncode:
+            raise failed(done, "list the branches")
+        names = done.stdout.decode(errors="backslashreplace").splitlines()
+        return [name.removeprefix("refs/heads/") for name in names]
+
     def drop(self, branch: str, oid: str) -> bool:
         """Delete a branch that is at a commit; false, and it stays, if it is elsewhere or checked out."""
         if self.worktrees(branch):
