@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any, Final
 from indult.autofix.circle import Came, Circle
 from indult.autofix.friction import gather
 from indult.autofix.leftovers import clear
-from indult.autofix.processes import start_of
 from indult.autofix.receipt import Receipt, receipt
 from indult.autofix.records import STATE, run_stream, runs
 from indult.autofix.setting import Progress, Setting
@@ -31,6 +30,7 @@ from indult.budget import Budget
 from indult.errors import ConfigurationError, FactError, IndultError, LedgerError, RunError
 from indult.gate import Requests
 from indult.ids import new_id
+from indult.keeping.processes import start_of
 from indult.ledger import Draft, utc_now
 from indult.loop.stop import StopKind, StopReason
 from indult.places import repository_ledger
