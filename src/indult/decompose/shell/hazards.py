@@ -10,6 +10,7 @@ from typing import Final
 from indult.decompose.shell.inputs import COMPILERS, compiles, declares, fetches, queries
 from indult.decompose.shell.programs import tested
 from indult.decompose.shell.scripts import awk_runs, sed_runs
+from indult.decompose.shell.tasks import checks_php, runs_rake, runs_sbt
 from indult.decompose.shell.variables import sensitive
 from indult.decompose.shell.words import Word
 
@@ -28,6 +29,7 @@ _OPTIONS: Final[dict[str, tuple[str, ...]]] = {
     "scp": ("-S", "-o", "-F", "-D"),
     "sftp": ("-S", "-o", "-F", "-b", "-D"),
     "man": ("-P", "-H", "--pager", "--html"),
+    "apt-cache": ("-o", "-c", "--option", "--config-file"),
     "less": ("+", "-k", "--lesskey-file", "--lesskey-src"),
     "go": ("-exec", "-toolexec", "-vettool", "-overlay"),
     "cargo": ("--config",),
@@ -89,6 +91,8 @@ _GIT: Final[dict[str, tuple[str, ...]]] = {
     "instaweb": ("",),
     "gui": ("",),
     "merge": ("-s", "--strategy"),
+    "cherry-pick": ("--strategy",),
+    "revert": ("--strategy",),
     "hook": ("run",),
 }  # fmt: skip
 """Subcommand -> its options; an empty one stands for the subcommand itself."""
@@ -107,6 +111,9 @@ def hazard(name: str, words: list[Word]) -> str:
         return why
     if name in _ELSEWHERE and (why := fetches(words, _ELSEWHERE[name])):
         return why
+    if name == "bundle" and words and words[0].text == "exec":
+        behind = [word for word in words[1:] if not (word.text or "").startswith("-")][:1]
+        return hazard((behind[0].text or "").rpartition("/")[2], words[words.index(behind[0]) + 1 :]) if behind else ""
     special = _SPECIAL.get(name)
     if special is not None:
         return special(words)
@@ -163,6 +170,8 @@ def _git(words: list[Word]) -> str:
     # Where this writes, every subcommand that shows a difference has it, whether or not its manual says so.
     if any(_has("git", option, rest) for option in ("--output", "--output-directory")):
         return f"`git {command} --output` can write any file"
+    if command == "stash" and (_has("git", "-a", rest) or _has("git", "--all", rest)):
+        return "`git stash --all` takes what is ignored too, secrets among it"
     for option in _GIT.get(command, ()):
         if _has("git", option, rest):
             return f"`git {command} {option}` can run code".replace(" ` ", "` ")
@@ -446,4 +455,7 @@ _SPECIAL: Final[dict[str, Callable[[list[Word]], str]]] = {
     "jq": queries,
     "make": _make,
     "gmake": _make,
+    "rake": runs_rake,
+    "sbt": runs_sbt,
+    "php": checks_php,
 }

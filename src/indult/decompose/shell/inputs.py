@@ -7,28 +7,52 @@ from typing import Final
 
 from indult.decompose.shell.words import Word
 
-__all__ = ["COMPILERS", "compiles", "declares", "fetches", "included", "queries"]
+__all__ = ["COMPILERS", "compiles", "declares", "fetches", "handed_on", "included", "queries"]
 
 COMPILERS: Final = frozenset({"gcc", "g++", "cc", "c++", "cpp", "clang", "clang++"})
 
 _PLUGINS: Final = (
-    "-wrapper", "--wrapper", "-B", "-fplugin", "-fpass-plugin", "-specs", "--specs", "-Xclang", "-fuse-ld=/",
-    "--ld-path", "-Wl,-plugin", "-Wl,--plugin", "--config", "@",
+    "-wrapper", "--wrapper", "-B", "-fplugin", "-fpass-plugin", "-fmodule-mapper", "-specs", "--specs", "-Xclang",
+    "--ld-path", "-plugin", "--plugin", "--gcc-toolchain", "--gcc-install-dir", "-ccc-", "--config", "@",
 )  # fmt: skip
+_HANDS_ON: Final = ("-Wl,", "-Wa,", "-Wp,")
+"""Options of a compiler with options for the linker, the assembler or the preprocessor behind them."""
+
+_SEARCHED: Final = (
+    "-rpath",
+    "--rpath",
+    "-rpath-link",
+    "--rpath-link",
+    "-dynamic-linker",
+    "--dynamic-linker",
+    "-soname",
+)
+"""Options of a linker whose value is written into the program and opened by nobody yet."""
 _INPUTS: Final = ("-", "/dev/stdin", "/dev/fd/", "/proc/")
 _INCLUDES: Final = ("-include", "--include", "-imacros", "--imacros")
 
 
 def compiles(words: list[Word]) -> str:
     """Return why a compiler may run or show more than the files that it is given, empty where it does not."""
-    for word in words:
-        text = word.text or ""
-        if text.startswith(_PLUGINS):
+    for text in (one for word in words for one in (word.text or "", *(handed_on("cc", word.text or "") or ()))):
+        if text.startswith(_PLUGINS) or (text.startswith("-fuse-ld=") and "/" in text):
             return f"`{text[:50]}` makes a compiler run code"
         if text == _INPUTS[0] or text.startswith(_INPUTS[1:]):
             # A directive in it brings any file into what is shown.
             return "a compiler reads a source that stands in no file"
     return ""
+
+
+def handed_on(name: str, text: str) -> list[str] | None:
+    """Return the words that a compiler hands on to another program, none where a word is for itself."""
+    if name not in COMPILERS or not text.startswith(_HANDS_ON):
+        return None
+    found, skipped = [], False
+    for one in text.split(",")[1:]:
+        if not (skipped or one.startswith(tuple(f"{option}=" for option in _SEARCHED))):
+            found.append(one)
+        skipped = one in _SEARCHED
+    return found
 
 
 def included(name: str, words: list[Word]) -> list[Word]:

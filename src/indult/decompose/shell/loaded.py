@@ -64,6 +64,17 @@ _VALUED_BY: Final[dict[str, tuple[str, ...]]] = {
     "mocha": ("-g",),
 }
 
+_CODE: Final[dict[str, tuple[str, ...]]] = {
+    "install": ("--strip-program",),
+    "man": ("-C", "--config-file"),
+    "nm": ("--plugin",),
+    "objdump": ("--plugin",),
+    "size": ("--plugin",),
+    "strings": ("--plugin",),
+    "pyright": ("--pythonpath", "--venvpath", "--venv-path"),
+}
+"""Programs that run nothing by themselves, and their options that name a program, a plugin or settings with one."""
+
 _VARIABLES: Final = re.compile(
     r"(?:.*(?:TMP|TEMP|TMPDIR|CACHE|CACHE_DIR|LOG|LOG_FILE|OUT|OUTPUT|REPORT|URL|URI)|PWD)\Z"
 )
@@ -102,6 +113,7 @@ def loads(name: str, words: list[Word]) -> str:
 def loaded(name: str, words: list[Word]) -> Iterator[Word]:
     """Yield the words that may say where the code is that a program runs."""
     tool = loads(name, words)
+    yield from _named(words, _CODE.get(name, ()))
     if not tool:
         return
     if tool == "git":
@@ -124,6 +136,20 @@ def loaded(name: str, words: list[Word]) -> Iterator[Word]:
         if not (tool in {"make", "gmake"} and _MAKE_DATA.match(text)):
             yield word
             yield from _attached(text)
+
+
+def _named(words: list[Word], options: tuple[str, ...]) -> Iterator[Word]:
+    """Yield the values of options, shortened ones too."""
+    for at, word in enumerate(words):
+        given, sign, value = (word.text or "").partition("=")
+        for option in options:
+            if option.startswith("--"):
+                found = len(given) > 3 and option.startswith(given)
+            else:
+                found = given[:1] == "-" and given[:2] != "--" and option[1] in given
+                value = given.partition(option[1])[2] or value if found else value
+            if found:
+                yield Word(value) if sign or value else words[at + 1] if at + 1 < len(words) else Word(None)
 
 
 def _attached(text: str) -> Iterator[Word]:

@@ -9,10 +9,11 @@ from indult.canonical import canonical
 from indult.decompose import Part
 from indult.decompose.paths import HERE, Places
 from indult.decompose.searches import Filter, finder
+from indult.decompose.shell.candidates import candidates, guesses
 from indult.decompose.shell.forms import other_names
 from indult.decompose.shell.hazards import hazard
 from indult.decompose.shell.loaded import loads, set_for
-from indult.decompose.shell.programs import EXEC, READ, counts, lists, modules, opens_nothing, plain, scripts, writes
+from indult.decompose.shell.programs import EXEC, READ, counts, lists, modules, opens_nothing, scripts, writes
 from indult.decompose.shell.programs import operands as touched
 from indult.decompose.shell.searching import searches
 from indult.decompose.shell.shfmt import Unparsable
@@ -83,7 +84,7 @@ class Parts:
         if loader:
             self._folders(state, also, maybe)
             for text in set_for(name, argv[1:], env):
-                for one in _candidates(text):
+                for one in candidates("", text):
                     self._named(one, EXEC, state, also, maybe, below=False)
         if opens:
             self._operands(name, argv[1:] if operands is None else operands, state, also, maybe)
@@ -244,17 +245,17 @@ class Parts:
             if word.text == _HARMLESS and kinds == EXEC:
                 continue
             if word.text is not None:
-                for text in _candidates(word.text):
+                for text in candidates(name, word.text):
                     self._named(text, kinds, bases, also, maybe, below=below and text == word.text)
             elif not guess or (word.glob is None and counts(name)):
                 continue
             elif word.glob is not None and "**" in word.glob and kinds == READ:
                 self._searched(word.glob, bases, also, maybe, names=word.names)
             elif word.glob is not None and word.glob.startswith(_PATTERNS):
-                for text in _guesses(word.glob.partition("=")[2]):
+                for text in guesses(word.glob.partition("=")[2]):
                     maybe.update((f"read:{one}", None) for one in self._globs(text, bases))
             elif word.glob is not None:
-                for text in _candidates(word.glob):
+                for text in candidates(name, word.glob):
                     for glob in self._globs(text, bases):
                         maybe.update(
                             (f"{kind}:{one}", None)
@@ -300,7 +301,7 @@ class Parts:
         for text in (start, f"{start}/-"):
             self._named(text, READ, state, also, maybe, below=False)
         wide = name == "*" or self._holds_home(start, state)
-        for one in ["**"] if wide else [guess for found in (name, *names) for guess in _guesses(found)]:
+        for one in ["**"] if wide else [guess for found in (name, *names) for guess in guesses(found)]:
             maybe.update((f"read:{found}", None) for found in self._globs(f"{start.rstrip('/')}/{one}", state))
         if state.lost and not self._places.is_absolute(start):
             maybe["read:**"] = None
@@ -371,29 +372,3 @@ class Parts:
                 found = (rest or HERE) if name == HERE else f"{name.rstrip('/')}/{rest}" if rest else name
                 yield found
                 yield from self._places.folded([found])
-
-
-def _guesses(name: str) -> list[str]:
-    """Return the names that a search for a glob is likely about: `*env` is about `.env`, `*.py` about nothing hidden."""
-    if not name or name[0] not in "*?":
-        return [name] if name else []
-    rest = name.replace("*", "").replace("?", "")
-    return [rest, f".{rest.lstrip('.')}"] if rest else []
-
-
-def _candidates(text: str) -> Iterator[str]:
-    """Yield the texts in a word that a program may take for a path."""
-    seen: dict[str, None] = {}
-    if plain(Word(text)):
-        seen[text] = None
-    elif not text.startswith("--") and len(text) > 2:
-        seen[text[2:]] = None
-    value = text.partition("=")[2]
-    for piece in (text if plain(Word(text)) else "", value):
-        seen[piece] = None
-        seen[piece.removeprefix("file://")] = None
-        seen[piece.partition("@")[2]] = None
-        if ":" in piece or "," in piece:
-            seen.update((one, None) for one in piece.replace(",", ":").split(":"))
-        seen[piece.partition("=")[2]] = None
-    yield from (one for one in seen if one and len(one) <= 4096)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-__all__ = ["secret", "sensitive"]
+__all__ = ["hands_options", "secret", "sensitive"]
 
 _NAMES: Final = frozenset(
     [
@@ -44,10 +44,6 @@ _NAMES: Final = frozenset(
         "XDG_CONFIG_HOME",
         "XDG_CONFIG_DIRS",
         "XDG_DATA_DIRS",
-        "LESSOPEN",
-        "LESSCLOSE",
-        "LESSKEY",
-        "LESS",
         "MAKEFLAGS",
         "MAKEFILES",
         "MFLAGS",
@@ -119,10 +115,29 @@ _NAMES: Final = frozenset(
         "EMACSLOADPATH",
         "DOCKER_HOST",
         "KUBECONFIG",
-        "TAR_OPTIONS",
         "SIMPLE_BACKUP_SUFFIX",
+        "RSH",
+        "RMT",
+        "ZIP",
         "ZIPOPT",
+        "ZIPINFO",
+        "ZIPINFOOPT",
+        "UNZIP",
         "UNZIPOPT",
+        "GZIP",
+        "BZIP",
+        "BZIP2",
+        "XZ_OPT",
+        "XZ_DEFAULTS",
+        "ACKRC",
+        "RIPGREP_CONFIG_PATH",
+        "BAT_CONFIG_PATH",
+        "APT_CONFIG",
+        "COMPILER_PATH",
+        "GCC_EXEC_PREFIX",
+        "GCC_SPECS",
+        "CCC_OVERRIDE_OPTIONS",
+        "CLANG_CONFIG_FILE_USER_DIR",
         "RSYNC_RSH",
         "RSYNC_OLD_ARGS",
         "CVS_RSH",
@@ -145,11 +160,11 @@ _NAMES: Final = frozenset(
 )
 _PREFIXES: Final = (
     "LD_", "DYLD_", "BASH", "PYTHON", "NODE_", "PERL5", "RUBY", "GIT_", "CARGO_", "PIP_", "UV_", "NPM_CONFIG_",
-    "npm_config_", "YARN_", "PNPM_", "BUN_", "LESS_", "LUA_INIT_", "LUA_PATH_", "LUA_CPATH_", "GEM_", "BUNDLE_",
+    "npm_config_", "YARN_", "PNPM_", "BUN_", "LESS", "LUA_INIT_", "LUA_PATH_", "LUA_CPATH_", "GEM_", "BUNDLE_",
     "COMPOSER_", "PYTEST_", "PAGER", "MAN", "EDITOR", "RUSTC_", "CMAKE_", "MALLOC_",
     "RUSTUP_", "COVERAGE_", "TS_NODE_", "CORECLR_", "ERL_", "ELIXIR_",
 )  # fmt: skip
-_SUFFIXES: Final = ("PAGER", "EDITOR", "_OPTIONS", "_WRAPPER", "_COMMAND", "_ASKPASS", "_PRELOAD")
+_SUFFIXES: Final = ("PAGER", "EDITOR", "_OPTIONS", "_WRAPPER", "_COMMAND", "_ASKPASS", "_PRELOAD", "_OPTS")
 _HARMLESS: Final = frozenset({"NODE_ENV", "PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE", "PYTHONHASHSEED", "PYTHONIOENCODING", "PYTHONUTF8", "PYTHONWARNINGS"} | {"GIT_TERMINAL_PROMPT", "CARGO_TERM_COLOR", "GIT_OPTIONAL_LOCKS"})  # fmt: skip
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 
@@ -169,3 +184,17 @@ _SECRETS: Final = (
 def secret(name: str) -> bool:
     """Tell whether a variable is named like one that holds a token or a password."""
     return any(word in name.upper() for word in _SECRETS)
+
+
+_FLAGS: Final = frozenset({"CFLAGS", "CXXFLAGS", "CPPFLAGS", "LDFLAGS", "FFLAGS"})
+_PLAIN_FLAG: Final = re.compile(
+    r"-(?:O[0-3sgz]?|g[0-3]?|std=[\w+]+|[DU]\w+(?:=\w+)?|W(?!l,|p,|a,)[\w-]+(?:=\w+)?|f(?:no-|sanitize=|stack-)[\w,-]+|f?PIC"
+    r"|m(?:arch|tune|cpu)=[\w.+-]+|pthread|pipe|static|l\w+)"
+)
+"""Options of compilers that neither bring nor write a file."""
+
+
+def hands_options(name: str, value: str) -> bool:
+    """Tell whether the value of a variable holds options for whichever program takes some from there."""
+    given = [piece for piece in value.split() if re.match("--?[A-Za-z]", piece)]
+    return bool(given) and not (name in _FLAGS and all(map(_PLAIN_FLAG.fullmatch, given)))
