@@ -6,17 +6,20 @@ import os
 import subprocess
 import sys
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.autofix.yard import Yard, lines
 
 from indult.autofix.records import runs
+from indult.autofix.run import LOCK
 from indult.cli import receipts
+from indult.places import repository_ledger
+from indult.ship.locks import held
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from tests.conftest import Ran, Run
 
@@ -115,6 +118,19 @@ class TestStatus:
         assert "  ended without a word\n" in cli("show", row["fixes"][0]["signal"]).stdout
         ran = cli("stop")
         assert (1, "error: no run of autofix is at work here") == (ran.exit_code, ran.stderr.splitlines()[0])
+
+    def test_about_to_begin(self, cli: Cli) -> None:
+        """A process that has begun no run yet is told beside the latest run, which stays over."""
+        yard = cli.make(TWICE, more=CHECKED)
+        yard.signal()
+        assert 0 == cli("run").exit_code
+        with held(str(Path(repository_ledger(str(yard.repo.folder))).with_name(LOCK))):
+            text = cli("status").stdout
+            row = cli.row("status")
+        assert f"at work: process {os.getpid()}, which has begun no run yet\n" in text
+        assert "STOP: goal_reached" in text
+        assert (f"process {os.getpid()}", "over") == (row["process"], row["latest"][0]["standing"])
+        assert "at work" not in cli("status").stdout
 
     def test_older_ones(self, cli: Cli) -> None:
         """Every run is a line with `--all`, and one that is named is told in full."""

@@ -148,6 +148,8 @@ def status(*, run: str | None, everything: bool, repository: str, db: str | None
             return
         counted = ", ".join(f"{count} {state}" for state, count in states.items() if count)
         say(f"signals  {counted or 'none'}")
+        if process is not None and ledger.latest(STATE, "run") is None:
+            say(f"at work: {process}, which has begun no run yet")
         for fix in fixes(ledger):
             word = "left   " if process is None else "at work"
             say(beside(printable(f"{word}  {fix.signal} on {fix.branch} since {fix.since}"), summary(fix.signal)))
