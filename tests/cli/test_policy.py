@@ -161,6 +161,16 @@ def test_check_of_good_files_ends_with_0(indult: Run, file: Path) -> None:
     assert (0, f"{MIXER}: ok\n{file}: ok\n") == (ran.exit_code, ran.stdout)
 
 
+def test_check_without_a_file(indult: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where no file is named, it is `indult.yaml` of this folder that is checked."""
+    monkeypatch.chdir(tmp_path)
+    assert 3 == indult("policy", "check").exit_code
+    (tmp_path / "indult.yaml").write_text("schema: 1\nrules: []\n", encoding="utf-8")
+    ran = indult("policy", "check")
+
+    assert (0, "indult.yaml: ok\n") == (ran.exit_code, ran.stdout)
+
+
 def test_an_error_cannot_move_the_cursor(indult: Run, tmp_path: Path) -> None:
     """Control characters of a file are spelled out when an error shows its line."""
     bad = tmp_path / "bad.yaml"

@@ -150,6 +150,41 @@ class TestShow:
             '+ triage rule noise: {"id":"noise","state":"ignored","when":"signal.count > 9"}',
         ] == ran.stdout.splitlines()[4:]
 
+    @pytest.mark.parametrize(("name", "more"), [("indult.yaml", ""), ("law of 2.yaml", " --policy 'law of 2.yaml'")])
+    def test_presets_are_a_line_each(self, indult: Run, file: Path, name: str, more: str) -> None:
+        """The first time, a preset is its name and how many rules it has, and the file's own lines are shown in full."""
+        head = (
+            "extends: [indult/repository@1, indult/readonly-tools@1]\nwords: {repo.secrets: {says: Leave secrets.}}\n"
+        )
+        write(file.with_name(name), READ, head=head)
+        lines = indult("trust", "--show", name).stdout.splitlines()[2:]
+
+        assert [
+            "trusted  never: the file holds as it is",
+            "+ extends indult/repository@1: 5 rules",
+            "+ extends indult/readonly-tools@1: 2 rules",
+            f"    to read them: indult policy show --resolved{more}",
+            '+ default: "deny"',
+            '+ rule read: {"effect":"allow","id":"read","tool":"read"}',
+            "~ rule repo.secrets",
+        ] == lines[:-1]
+        assert lines[-1].endswith(' -> "Leave secrets."')
+
+    def test_a_preset_that_comes_later_is_shown_in_full(self, indult: Run, file: Path) -> None:
+        """Once a version is trusted, each rule that a preset brings is a change like any other."""
+        trust(indult, file)
+        write(file, SEND, READ, head="extends: indult/readonly-tools@1\n")
+        shown = indult("trust", "--show").stdout
+
+        assert ("+ extends" in shown, "+ rule readonly.tools: {" in shown) == (False, True)
+
+    def test_json_has_the_rules_of_presets(self, indult: Run, file: Path) -> None:
+        """As JSON nothing is left out."""
+        write(file, READ, head="extends: indult/readonly-tools@1\n")
+        (row,) = indult("trust", "--show", "--json").json
+
+        assert {"rule read", "rule readonly.mcp", "rule readonly.tools"} <= {one["what"] for one in row["changes"]}
+
     def test_json(self, indult: Run, file: Path) -> None:
         """As JSON, a line holds the place, the digest, whether it is trusted, what was last, and every change."""
         (never,) = indult("trust", "--show", "--json").json

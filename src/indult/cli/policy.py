@@ -10,6 +10,7 @@ import click
 
 from indult.canonical import canonical
 from indult.cli.frame import emit, json_option, policy_option, printable
+from indult.cli.plain import POLICY
 from indult.errors import ConfigurationError
 from indult.policy import Effect, Mode, dumps_policy, find_errors, read_policy
 from indult.policy.autofix import TriageState
@@ -48,14 +49,15 @@ def show(*, policy: str, resolved: bool, as_json: bool) -> None:
 @command.command(
     name="check",
     short_help="Print every error of policy files.",
-    help="Print every error of policy files, with line and column; end with 3 if there is one.",
+    help="Print every error of policy files, with line and column; end with 3 if there is one. Without FILE that is "
+    "`indult.yaml`.",
 )
-@click.argument("file", nargs=-1, required=True)
+@click.argument("file", nargs=-1)
 @json_option
 def check(*, file: tuple[str, ...], as_json: bool) -> int | None:
     """Load files and print all that is wrong with them on standard output."""
     count = 0
-    for name in file:
+    for name in file or (str(POLICY.default),):
         errors = find_errors(name)
         count += len(errors)
         for exc in errors:

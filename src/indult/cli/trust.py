@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from shlex import quote
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -11,13 +12,16 @@ from indult.canonical import canonical
 from indult.cli.deciding import check_actor, os_user
 from indult.cli.frame import db_option, emit, json_option, printable
 from indult.cli.law import ledger_is_there
+from indult.cli.plain import POLICY
 from indult.errors import ApprovalError, StaleDecision, UsageError
 from indult.ledger import open_ledger
-from indult.policy import Policy, load_policy
+from indult.policy import Policy, loads_policy, read_policy
 from indult.trust import Change, Trusted, changes, real_place, record_trust, trusted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator, Iterator
+
+    from indult.policy import Loaded
 
 __all__ = ["command"]
 
@@ -42,13 +46,14 @@ def command(*, file: str, digest: str | None, show: bool, db: str | None, as_jso
         raise UsageError("`--show` records nothing, so it takes no `--digest`")
     if not show:
         check_actor()
-    policy = load_policy(file)
+    loaded = read_policy(file)
+    policy = loaded.policy
     before = _before(file, db)
     if digest is not None and digest != policy.digest:
         raise StaleDecision(f"`{file}` has the digest {policy.digest}", hint="look at it again: indult trust --show")
     known = before is not None and before.digest == policy.digest
     if show or known or digest is None:
-        _tell(file, policy, before, as_json=as_json)
+        _tell(file, loaded, before, as_json=as_json)
     if show or known:
         return 0 if known else _WAITING
     if digest is None:
@@ -84,7 +89,8 @@ def _ask(policy: Policy, *, as_json: bool) -> None:
         raise ApprovalError("nothing was recorded")
 
 
-def _tell(file: str, policy: Policy, before: Trusted | None, *, as_json: bool) -> None:
+def _tell(file: str, loaded: Loaded, before: Trusted | None, *, as_json: bool) -> None:
+    policy = loaded.policy
     known = before is not None and before.digest == policy.digest
     found = [] if known else changes(None if before is None else before.policy, policy)
     if as_json:
@@ -92,14 +98,16 @@ def _tell(file: str, policy: Policy, before: Trusted | None, *, as_json: bool) -
         rows = [change.to_dict() for change in found]
         emit({"path": real_place(file), "digest": policy.digest, "trusted": known, "last": last, "changes": rows})
         return
-    click.echo("\n".join(printable(line) for line in _lines(file, policy, before, found)))
+    click.echo("\n".join(printable(line) for line in _lines(file, loaded, before, found)))
 
 
-def _lines(file: str, policy: Policy, before: Trusted | None, found: list[Change]) -> Iterator[str]:
+def _lines(file: str, loaded: Loaded, before: Trusted | None, found: list[Change]) -> Iterator[str]:
+    policy = loaded.policy
     yield f"policy   {real_place(file)}"
     yield f"digest   {policy.digest}"
     if before is None:
         yield "trusted  never: the file holds as it is"
+        found = yield from _presets(file, loaded, found)
     elif before.digest == policy.digest:
         yield f"trusted  on {before.at} by {before.by}"
         return
@@ -108,6 +116,25 @@ def _lines(file: str, policy: Policy, before: Trusted | None, found: list[Change
         yield "         until the file is trusted, both versions are held against each action"
     for change in found:
         yield from _change_lines(change)
+
+
+def _presets(file: str, loaded: Loaded, found: list[Change]) -> Generator[str, None, list[Change]]:
+    """Yield a line for each preset, and return the changes with what the file itself says of their rules.
+
+    A preset ships with indult, so its name and version say all of it.
+    """
+    told: dict[str, Change | None] = {}
+    for name in loaded.extends:
+        preset = loads_policy(f"schema: 1\nextends: {name}\n")
+        count = len(preset.rules)
+        yield f"+ extends {name}: {'1 rule' if count == 1 else f'{count} rules'}"
+        differ = {change.what: change for change in changes(preset, loaded.policy)}
+        told |= {what: differ.get(what) for what in (f"rule {rule.id}" for rule in preset.rules)}
+    if told:
+        named = "" if file == POLICY.default else f" --policy {quote(file)}"
+        yield f"    to read them: indult policy show --resolved{named}"
+    kept = (told.get(change.what, change) for change in found)
+    return [change for change in kept if change is not None]
 
 
 def _change_lines(change: Change) -> Iterator[str]:
