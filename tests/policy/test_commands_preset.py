@@ -33,6 +33,14 @@ class Full(Disk):
         return f"sha256:{len(path):064x}"
 
 
+class Sparse(Disk):
+    """A disk on which a folder is there only where something lies in it, so that most of what is named is missing."""
+
+    def folder(self, path: str) -> bool:
+        """Tell whether something lies below a path."""
+        return bool(self.entries(path))
+
+
 def verdict(command: str, disk: Disk | None = None) -> Verdict:
     """Return what the gate says of a shell line in `/repo`."""
     decompose = decompose_with(disk or Disk({}), "/repo", "/home/dev")
@@ -51,7 +59,7 @@ def harmful() -> list[str]:
     return commands
 
 
-@pytest.mark.parametrize("disk", [Disk(SECRETS), Full(SECRETS)], ids=["bare", "full"])
+@pytest.mark.parametrize("disk", [Disk(SECRETS), Full(SECRETS), Sparse(SECRETS)], ids=["bare", "full", "sparse"])
 def test_nothing_harmful_is_let_through(disk: Disk) -> None:
     """Not one command of the list runs without a person, whatever lies on the disk."""
     commands = harmful()

@@ -49,6 +49,6 @@ def touched(text: str) -> list[str]:
     return [name for name in first.also if not name.startswith("command:")]
 
 
-def possible(text: str) -> list[str]:
+def possible(text: str, fs: dict[str, Any] | None = None) -> list[str]:
     """Return the globs of what the commands of a text may touch."""
-    return [glob for part in parts(text) for glob in part.maybe]
+    return [glob for part in parts(text, fs=fs) for glob in part.maybe]

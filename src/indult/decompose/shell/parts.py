@@ -11,9 +11,20 @@ from indult.decompose.paths import HERE, Places
 from indult.decompose.searches import Filter, finder
 from indult.decompose.shell.candidates import candidates, guesses
 from indult.decompose.shell.forms import other_names
+from indult.decompose.shell.fresh import Fresh
 from indult.decompose.shell.hazards import hazard
 from indult.decompose.shell.loaded import loads, set_for
-from indult.decompose.shell.programs import EXEC, READ, counts, lists, modules, opens_nothing, scripts, writes
+from indult.decompose.shell.programs import (
+    EXEC,
+    READ,
+    brings,
+    counts,
+    lists,
+    modules,
+    opens_nothing,
+    scripts,
+    writes,
+)
 from indult.decompose.shell.programs import operands as touched
 from indult.decompose.shell.searching import searches
 from indult.decompose.shell.shfmt import Unparsable
@@ -44,9 +55,9 @@ class Parts:
         self._places = places
         self._seen: set[tuple[object, ...]] = set()
         self._looked = self._possible = 0
-        self._runs: list[tuple[int, frozenset[str]]] = []
-        self._written: set[str] = set()
+        self._fresh = Fresh()
         self._starts: list[tuple[str, Filter]] = []
+        self._bringing = False
 
     def command(
         self,
@@ -79,8 +90,8 @@ class Parts:
         files.update(self._module(argv, state, also))
         if files:
             shown["files"] = files
-        runs = frozenset(one[5:] for one in also if one.startswith("exec:"))
-        loader = bool(loads(name, argv[1:]))
+        runs = _of_kind(also, "exec")
+        loader = loads(name, argv[1:])
         if loader:
             self._folders(state, also, maybe)
             for text in set_for(name, argv[1:], env):
@@ -91,20 +102,31 @@ class Parts:
         for at in range(1, min(len(argv), _MOST_TAILS) if tails else 1):
             also.extend(other_names(argv[at:], folds=self._places.fs.folds))
         if writes(name) and not loader:
-            self._written.update(one[6:] for one in also if one.startswith("write:"))
+            self._fresh.wrote(name, _of_kind(also, "write"))
+            self._bring(name, argv[1:], also, maybe)
         at = len(self.found)
         self._add(
             f"command:{canonical(shown)}", also=also, maybe=list(maybe), asks=asks, free=free, starts=self._starts
         )
-        if runs and len(self.found) > at:
-            self._runs.append((at, runs))
+        if len(self.found) > at:
+            self._fresh.ran(
+                at, runs, "" if loader == "git" else loader, _of_kind(also, "exec") if loader != "git" else set()
+            )
 
     def done(self) -> tuple[Part, ...]:
         """Return the parts; a command that runs a file that the text itself writes needs approval, since nobody saw it."""
-        for at, runs in self._runs:
-            if runs & self._written and not self.found[at].asks:
-                self.found[at] = self.found[at]._replace(asks="it runs what the line itself writes")
+        for at, why in self._fresh.found().items():
+            self.found[at] = self.found[at]._replace(asks=self.found[at].asks or why)
         return tuple(self.found)
+
+    def _bring(self, name: str, words: list[Word], also: list[str], maybe: dict[str, None]) -> None:
+        """Note what a program brings that may be a folder from elsewhere, by which all below it is new."""
+        if not brings(name, words):
+            return
+        sources = _of_kind(also, "read")
+        new = any(self._places.is_absolute(one) or self._fresh.is_new(one) for one in sources)
+        if name == "ln" or new or "read:**" in maybe:
+            self._fresh.brought(_of_kind(also, "write"))
 
     def unknown(self, why: str, text: str) -> None:
         """Add a part for what cannot be told to run, which no rule allows and no approval opens."""
@@ -149,7 +171,7 @@ class Parts:
                 self._add(f"{kind}:**", maybe=(f"{kind}:**",), asks="links lead in a circle", free=free)
             for name in names or ():
                 if kind == "write":
-                    self._written.add(name)
+                    self._fresh.wrote("", {name})
                 folded = tuple(f"{kind}:{one}" for one in self._places.folded([name]))
                 self._add(f"{kind}:{name}", also=folded, asks=asks, free=free)
 
@@ -241,6 +263,7 @@ class Parts:
         """Add the names of the files that the words behind a program may be."""
         bases = self._moved(words, state)
         guess = not (opens_nothing(name) or lists(name, words))
+        self._bringing = brings(name, words)
         for word, kinds, below in touched(name, words):
             if word.text == _HARMLESS and kinds == EXEC:
                 continue
@@ -264,7 +287,9 @@ class Parts:
                         )
             else:
                 maybe.update((f"{kind}:**", None) for kind in kinds)
-
+        if self._bringing and any(one.startswith("read:") for one in maybe):
+            # Of what comes along, nobody knows either where it appears below the target.
+            maybe.update((f"write:{_inside(one)}", None) for one in sorted(_of_kind(also, "write")))
         for word, filtered in searches(name, words):
             if word.text is not None:
                 start = self._start(name, word.text, bases)
@@ -350,10 +375,18 @@ class Parts:
                 continue
             for one in (*names, *self._places.folded(names)):
                 also.extend(f"{kind}:{one}" for kind in kinds)
-            if below and self._places.fs.folder(self._places.real(self._places.join(base, text))):
+            if below and self._may_hold(self._places.real(self._places.join(base, text))):
                 for one in (*names, *self._places.folded(names)):
-                    inside = "**" if one == HERE else f"{one.rstrip('/')}/**"
-                    maybe.update((f"{kind}:{inside}", None) for kind in kinds)
+                    maybe.update((f"{kind}:{_inside(one)}", None) for kind in kinds)
+
+    def _may_hold(self, path: str) -> bool:
+        """Tell whether files may lie below a path: it is a folder, or brought elsewhere and not there to be looked at."""
+        fs = self._places.fs
+        if fs.folder(path) or not self._bringing:
+            return fs.folder(path)
+        folder = path.rpartition("/")[0] or "/"
+        there = any(fs.spelled(f"{folder.rstrip('/')}/{name}") == fs.spelled(path) for name, _ in fs.entries(folder))
+        return not there and not self._fresh.is_file(self._places.name(path))
 
     def _globs(self, glob: str, state: State) -> Iterator[str]:
         """Yield the names that a glob may find, as globs from the root."""
@@ -372,3 +405,13 @@ class Parts:
                 found = (rest or HERE) if name == HERE else f"{name.rstrip('/')}/{rest}" if rest else name
                 yield found
                 yield from self._places.folded([found])
+
+
+def _inside(name: str) -> str:
+    """Return a glob for all below a folder."""
+    return "**" if name == HERE else f"{name.rstrip('/')}/**"
+
+
+def _of_kind(names: list[str], kind: str) -> set[str]:
+    """Return the names of one kind."""
+    return {one[len(kind) + 1 :] for one in names if one.startswith(f"{kind}:")}

@@ -17,6 +17,7 @@ __all__ = [
     "EXEC",
     "READ",
     "Operand",
+    "brings",
     "counts",
     "has",
     "lists",
@@ -60,6 +61,11 @@ def opens_nothing(name: str) -> bool:
 def lists(name: str, words: list[Word]) -> bool:
     """Tell whether a program shows names and sizes of files alone, and nothing of what is in them."""
     return name in _LISTERS or (name == "find" and _does(name, words)[0] == READ)
+
+
+def brings(name: str, words: list[Word]) -> bool:
+    """Tell whether a program may bring a folder with all that is in it to another place."""
+    return name in _INTO and (name in _WHOLE or has(words, "rRa", "--recursive") or has(words, "", "--archive"))
 
 
 def counts(name: str) -> bool:
