@@ -72,6 +72,44 @@ def test_a_file_that_is_not_known_may_be_any(args: dict[str, Any]) -> None:
     assert part.asks
 
 
+@pytest.mark.parametrize("around", [" {}", "{} ", "{}\n", "\ufeff{}", "\t\u00a0{}\u200b", "{}\r"])
+@pytest.mark.parametrize(
+    ("tool", "key", "kind"),
+    [
+        ("Read", "file_path", "read"),
+        ("view", "path", "read"),
+        ("Write", "file_path", "write"),
+        ("Edit", "file_path", "write"),
+        ("create", "path", "write"),
+        ("NotebookEdit", "notebook_path", "write"),
+        ("Grep", "path", "read"),
+        ("Glob", "path", "read"),
+    ],
+)
+def test_a_path_is_judged_with_and_without_the_white_space_around_it(
+    tool: str, key: str, kind: str, around: str
+) -> None:
+    """Some tools trim a path before they use it, and others do not."""
+    path = around.format(".env")
+
+    assert [f"{kind}:{path}", f"{kind}:.env"] == list(dict.fromkeys(targets(tool, **{key: path})))
+
+
+def test_a_glob_and_a_patch_are_trimmed_too() -> None:
+    """A pattern of names and a heading of a patch may have white space at their ends."""
+    patch = "*** Begin Patch\n*** Update File: .env \n*** End Patch"
+
+    assert "read:.env" in {glob for part in parts("Grep", pattern="x", glob=" .env\n") for glob in part.maybe}
+    assert {"write:.env", "write:.env "} == set(targets("apply_patch", input=patch))
+
+
+def test_a_path_of_white_space_alone_may_be_any() -> None:
+    """What is left of it when it is trimmed names nothing."""
+    (part,) = parts("Write", file_path=" ", content="x")
+
+    assert part.asks
+
+
 def test_a_manifest_comes_apart_where_its_new_content_is_known() -> None:
     """Writing or editing a manifest is what changes in it; an edit that cannot be told is the file as one."""
     new = MANIFEST.replace(b"1.0.0", b"1.0.1").decode()

@@ -40,6 +40,8 @@ _ENDING: Final = re.compile(
 )
 """The globs of texts that a work consists of."""
 _FOLDER: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
+_AROUND: Final = re.compile(r"\A[\s\x00-\x1f\ufeff\u180e\u200b\u2060]+|[\s\x00-\x1f\ufeff\u180e\u200b\u2060]+\Z")
+"""What some tools leave out at both ends of a path."""
 
 
 def file_parts(action: Action, cwd: str, places: Places) -> tuple[Part, ...] | None:
@@ -122,8 +124,15 @@ class _Files:
         return self._part(f"{kind}:{_ANYTHING}", maybe=(f"{kind}:{_ANYTHING}",), asks=why)
 
     def _names(self, path: object) -> tuple[str, ...]:
-        """Return the names of a path, none where it is no path or leads nowhere."""
-        if not isinstance(path, str) or not path or "\0" in path:
+        """Return the names of a path, as it stands and trimmed; none where it is no path or leads nowhere."""
+        if not isinstance(path, str) or "\0" in path:
+            return ()
+        found = [self._named(one) for one in _spellings(path)]
+        return tuple(dict.fromkeys(name for names in found for name in names)) if all(found) else ()
+
+    def _named(self, path: str) -> tuple[str, ...]:
+        """Return the names of a path in one spelling."""
+        if not path:
             return ()
         home = self._places.home
         if path == "~" or path.startswith("~/"):
@@ -187,7 +196,7 @@ class _Files:
 
     def _finder(self, name: str, glob: str | None) -> Callable[[], tuple[str, ...] | None]:
         """Return what lists the files that a search of texts reads: all but what is ignored, or what its glob finds."""
-        globs = [] if glob is None else _braced(glob)
+        globs = [] if glob is None else [one for text in _spellings(glob) for one in _braced(text)]
         taken = [one.rpartition("/")[2] for one in globs if not one.startswith("!")]
         only = tuple(taken) if all(one.strip("*") for one in taken) else ()
         start = self._places.join(self._places.root, name)
@@ -203,7 +212,8 @@ class _Files:
         if self._holds_home(name):
             yield self._below(name, _ANYTHING)
             return
-        for one in [""] if glob is None else _braced(glob):
+        globs = [] if glob is None else _spellings(glob)
+        for one in [""] if glob is None else [one for text in globs for one in _braced(text)]:
             yield from [self._below(name, _SHOWN)] if one.startswith("!") else self._matched(name, one)
 
     def _holds_home(self, name: str) -> bool:
@@ -251,6 +261,11 @@ class _Files:
                 yield from self.touched(kind, path)
 
 
+def _spellings(text: str) -> list[str]:
+    """Return a text as it stands, and without what is around it, since which of them a tool takes is not known."""
+    return list(dict.fromkeys((text, _AROUND.sub("", text))))
+
+
 def _braced(glob: str) -> list[str]:
     """Return the globs that one with braces stands for, or one for anything where they are too many."""
     try:
@@ -296,10 +311,10 @@ def _patch(text: str) -> Iterator[tuple[str, str]]:
     if not lines or lines[0].strip() != "*** Begin Patch" or lines[-1].strip() != "*** End Patch":
         return
     last = ""
-    for line in map(str.strip, lines[1:-1]):
+    for line in map(str.lstrip, lines[1:-1]):
         for head, kind in _HEADS.items():
             if line.startswith(head):
-                path = line[len(head) :].strip()
+                path = line[len(head) :]
                 if head.startswith("*** Move") and last:
                     yield "delete", last
                 last = path
