@@ -248,3 +248,13 @@ class TestReceipt:
         told = yard.run(budget=Budget(tokens=1000))
         assert (told.meter.tokens, told.meter.cost) == (1400, 1.0)
         assert told.stop.kind is StopKind.BUDGET_TOKENS
+
+
+def test_another_law_in_the_work_tree_is_told(tmp_path: Path) -> None:
+    """Who changed the law and did not commit it learns that the committed one holds."""
+    yard = Yard.make(tmp_path, FIXER)
+    yard.run()
+    assert "law" not in [progress.what for progress in yard.told]
+    yard.repo.write("indult.yaml", "schema: 1\n")
+    yard.run()
+    assert "`indult.yaml` in the work tree is another one" in next(one.text for one in yard.told if one.what == "law")

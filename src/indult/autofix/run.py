@@ -148,11 +148,20 @@ class Autofix:
                     f"the policy of `{self.into}` names no fixer", hint="for instance `fixer: [claude, -p]`"
                 )
             ship.check_trust(policy, "a fixer")
+            self._tell_law(ship)
         if "/" not in policy.fixer[0] and shutil.which(policy.fixer[0]) is None:
             raise ConfigurationError(
                 f"the fixer `{policy.fixer[0]}` is not on the PATH", hint="install it, or give its place in the policy"
             )
         return policy.autofix or Law(), tuple(policy.fixer)
+
+    def _tell_law(self, ship: Ship) -> None:
+        """Tell whoever changed the law in the work tree that the one of the target holds."""
+        committed = ship.repository.file(ship.repository.head(self.into), self.policy_file)
+        place = Path(self.root) / self.policy_file
+        if place.is_file() and place.read_bytes() != committed:
+            text = f"`{self.policy_file}` in the work tree is another one: the one that is committed to `{self.into}` holds"
+            self.tell(Progress(what="law", text=text))
 
     def _setting(self, name: str, law: Law, words: tuple[str, ...], budget: Budget) -> Setting:
         return Setting(

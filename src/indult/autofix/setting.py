@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CANCELLED", "Progress", "Setting"]
 
-CANCELLED: Final = StopReason(kind=StopKind.CANCELLED, detail="stopped by a person")
+CANCELLED: Final = StopReason(kind=StopKind.CANCELLED, detail="it was asked to stop")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,6 +13,7 @@ from indult.approvals import RequestState
 from indult.autofix.fingerprints import one_line
 from indult.autofix.fixer import Ended, run_fixer
 from indult.autofix.records import Seal
+from indult.autofix.setting import CANCELLED
 from indult.canonical import digest
 from indult.critiques import Critique
 from indult.errors import RunError, ShipError
@@ -154,9 +155,7 @@ class Work:
 
     def _came(self, ended: Ended, gate: Gate, handed: int) -> Turn:
         if self.setting.cancelled():
-            return Turn(
-                what="cancelled", said="", stop=StopReason(kind=StopKind.CANCELLED, detail="stopped by a person")
-            )
+            return Turn(what="cancelled", said="", stop=CANCELLED)
         if self._handed_back(gate) > handed:
             return self._answered(gate)
         if ended.why != "done":
