@@ -64,13 +64,17 @@ class TestMany:
         """Of two fixes that do not go together one lands, and the other is told to merge and resolve that."""
         fixer = lines(
             [
+                "import time",
                 "name = task.split('value ')[1].split()[0]",
+                "both = [Path(sys.argv[0]).with_name('begun-' + one) for one in 'ab']",
+                "Path(sys.argv[0]).with_name('begun-' + name).touch()",
+                # So that each begins at the same commit.
+                "until = time.monotonic() + 60",
+                "while not all(one.exists() for one in both) and time.monotonic() < until: time.sleep(0.05)",
                 "if 'Merge main' in task:",
                 "    subprocess.run(['git', '-c', 'user.name=F', '-c', 'user.email=f@example.com', 'merge', '-q', 'main'])",
                 "    (here / 'src/app.py').write_text('BOTH')",
                 "else: (here / 'src/app.py').write_text(name)",
-                "import time",
-                "time.sleep(1)",
             ]
         )
         yard = Yard.make(tmp_path, fixer)
