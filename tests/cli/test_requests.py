@@ -128,6 +128,18 @@ class TestWatch:
         assert ("", "") == watcher.communicate(timeout=10)
         assert 0 == watcher.returncode
 
+    def test_says_why_a_question_is_withdrawn(
+        self, office: Office, watch: Callable[..., subprocess.Popen[str]]
+    ) -> None:
+        """Whoever watches is told that nobody waits for an answer any more, and why."""
+        row = office.ask()
+        watcher = watch()
+        assert next_line(watcher).startswith(row["id"])
+        with open_ledger(office.folder / "ledger.db") as ledger:
+            Requests(ledger, load_policy(office.folder / "indult.yaml")).withdraw("s", why="it is over")
+
+        assert f"{row['id']}  is withdrawn: it is over\n" == next_line(watcher)
+
     def test_waits_for_a_ledger_that_is_not_there_yet(
         self, office: Office, watch: Callable[..., subprocess.Popen[str]]
     ) -> None:

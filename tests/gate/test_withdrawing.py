@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
-from tests.gate.desk import SUBJECT, Clock, Desk, Person, pay, strict, strict_desk
+from tests.gate.desk import NOON, SUBJECT, Clock, Desk, Person, pay, strict, strict_desk
 from tests.gate.forger import edit, forged, listed, tamper, write
 
 from indult import Verdict
-from indult.approvals import Choice, RequestState, request_stream
+from indult.approvals import Choice, RequestState, request_stream, standing
 from indult.errors import ForgedRecord, ScopeError, WithdrawnRequest
 from indult.gate import index
+from indult.gate.records import Next
 from indult.ledger import Draft
 from indult.ledger.sqlite import SqliteLedger
 from indult.scopes import Scope
@@ -105,6 +107,22 @@ class TestWithdraw:
         assert 0 == desk.requests.withdraw(SUBJECT, why="it landed")
         assert Verdict.APPROVE is desk.gate.check(pay(), {}).verdict
 
+    def test_an_answer_that_was_slower_does_not(self, desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Where it is withdrawn while a person answers, the answer is refused, and nothing is open."""
+        found = desk.ask()
+        append = desk.ledger.append
+
+        def late(*drafts: Draft, **named: object) -> object:
+            monkeypatch.setattr(desk.ledger, "append", append)
+            assert 1 == desk.requests.withdraw(SUBJECT, why="it landed")
+            return append(*drafts, **named)  # type: ignore[arg-type] # as it was called
+
+        monkeypatch.setattr(desk.ledger, "append", late)
+
+        with pytest.raises(WithdrawnRequest, match="it landed"):
+            desk.decide(found)
+        assert Verdict.ASK_USER is desk.gate.check(pay(), {}).verdict
+
     def test_a_list_that_leads_astray_closes_nothing(self, desk: Desk) -> None:
         """A request of another subject is not closed, whoever wrote it into the list of this one, nor is what is none."""
         other = desk.ask(subject="run:2")
@@ -135,6 +153,39 @@ class TestWithdraw:
             desk.decide(found, choice)
         assert "it needs no answer any more" == caught.value.hint
         assert () == desk.requests.standing(found.request.id).decisions
+
+
+class TestFold:
+    @pytest.mark.parametrize("kinds", [("decided",), ("reserved", "returned"), ("revoked",), ("decided", "expired")])
+    def test_nothing_that_follows_opens_it(self, desk: Desk, kinds: tuple[str, ...]) -> None:
+        """Whatever stands behind a withdrawal, the request is over and there is no grant."""
+        found = desk.ask()
+        data: dict[str, Any] = {
+            "decided": {"decision": desk.answer(found).to_dict()},
+            "reserved": {"reservation": "r.3", "grant": "g"},
+            "returned": {"reservation": "r.3"},
+        }
+        opened = next(desk.ledger.events(request_stream(found.request.id)))
+        tail = [("withdrawn", {"why": "it landed"}), *((kind, data.get(kind, {})) for kind in kinds)]
+        events: list[Any] = [opened, *(Next(kind, at, at + 1, told) for at, (kind, told) in enumerate(tail, 2))]
+        after = standing(events, desk.policy, now=NOON, verify=lambda *given: False)
+
+        assert (True, None, "it landed") == (after.state.closed, after.grant, after.withdrawn)
+
+    @pytest.mark.parametrize("earlier", ["decided", "revoked", "superseded", "expired"])
+    def test_it_ends_what_stands_before_it(self, desk: Desk, earlier: str) -> None:
+        """A withdrawal in the stream of a request that was approved, or over, opens nothing of it anew."""
+        found = desk.ask()
+        data: dict[str, Any] = {"decided": {"decision": desk.answer(found).to_dict()}, "superseded": {"by": "r_2"}}
+        opened = next(desk.ledger.events(request_stream(found.request.id)))
+        events: list[Any] = [
+            opened,
+            Next(earlier, 2, 3, data.get(earlier, {})),
+            Next("withdrawn", 3, 4, {"why": "it landed"}),
+        ]
+        after = standing(events, desk.policy, now=NOON, verify=lambda *given: False)
+
+        assert (RequestState.WITHDRAWN, None) == (after.state, after.grant)
 
 
 class TestForging:

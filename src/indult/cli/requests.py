@@ -127,6 +127,8 @@ class _View:
 
 
 def _said(event: Event) -> str:
+    if event.kind == "withdrawn":
+        return f"{_SAYS[event.kind]}: {event.data.get('why')}"
     if event.kind != "decided":
         return _SAYS.get(event.kind, event.kind)
     decision = HumanDecision.from_dict(event.data["decision"])
