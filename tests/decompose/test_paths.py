@@ -78,3 +78,24 @@ def test_windows_has_drives_backslashes_and_short_names() -> None:
     assert ("c:/users/x",) == disk.names("C:/srv/p", "/c/users/x")
     assert ("c:/srv/q",) == disk.names("C:/srv/p", "..\\q")
     assert "c:/program files/x" in (disk.names("C:/srv/p", "C:\\PROGRA~1\\x") or ())
+
+
+@pytest.mark.parametrize(
+    ("home", "text", "names"),
+    [
+        ("/srv/x", "/srv/x/.npmrc", ("/srv/x/.npmrc", "/home/~/.npmrc")),
+        ("/srv/x", "/srv/x", ("/srv/x", "/home/~")),
+        ("/srv/x", "/srv/x/notes.txt", ("/srv/x/notes.txt",)),
+        ("/srv/x", "/srv/xy/.npmrc", ("/srv/xy/.npmrc",)),
+        ("/", "/.npmrc", ("/.npmrc", "/home/~/.npmrc")),
+        ("/", "/tmp/.x", ("/tmp/.x",)),
+        ("/repo/x", "/repo/x/.npmrc", ("x/.npmrc",)),
+        ("/root", "/root/.npmrc", ("/root/.npmrc",)),
+        ("/home/dev", "/home/dev/.npmrc", ("/home/dev/.npmrc",)),
+    ],
+)
+def test_what_is_hidden_in_a_home_elsewhere_is_named_as_in_any_home(
+    home: str, text: str, names: tuple[str, ...]
+) -> None:
+    """Rules name the folders in which homes lie on most machines, and hold for one that lies elsewhere."""
+    assert names == places(home=home).names("/repo", text)

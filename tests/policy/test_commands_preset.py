@@ -48,6 +48,14 @@ def verdict(command: str, disk: Disk | None = None) -> Verdict:
     return boundary.judge(Action(tool="Bash", args={"command": command}, cwd="/repo"), {}).verdict
 
 
+@pytest.mark.parametrize("text", ["~/.npmrc", "$HOME/.config/x", "/srv/x/.m2/settings.xml", "/opt/a/.npmrc", "~/.*rc"])
+def test_a_home_is_one_wherever_it_lies(text: str) -> None:
+    """What lies hidden in it is asked about, and outside of the tree so is what holds a token by its name."""
+    boundary = Boundary(policy=POLICY, decompose=decompose_with(Disk(SECRETS), "/repo", "/srv/x"))
+
+    assert Verdict.ASK_USER is boundary.judge(Action(tool="Bash", args={"command": f"cat {text}"}), {}).verdict
+
+
 def harmful() -> list[str]:
     """Return the commands of the list; a line that begins with a tab goes on with the one before."""
     commands: list[str] = []

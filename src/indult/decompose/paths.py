@@ -6,7 +6,7 @@ Everything that depends on a disk is asked of a `FileSystem`, so that what is do
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Final, Protocol
 
 from indult.characters import fold
@@ -15,6 +15,10 @@ __all__ = ["HERE", "FileSystem", "Places"]
 
 HERE: Final = "."
 """The name of the root itself."""
+
+_HOMES: Final = re.compile(r"/(?:home|Users)/[^/]+|/root")
+_HOME: Final = "/home/~"
+"""The name, for rules, of a home that lies where no rule would look for one."""
 
 _MOST_LINKS: Final = 40
 _LONGEST: Final = 4096
@@ -58,6 +62,10 @@ class Places:
         self.home = None if home is None else self.normal(home)
         real = self._real(self.root)
         self._roots = tuple(dict.fromkeys(self._cased(one) for one in (self.root, real) if one is not None))
+        odd = self.home is not None and not _HOMES.fullmatch(self.home)
+        self._homes = (
+            tuple({self._cased(one) for one in (self.home, self.real(self.home))}) if odd and self.home else ()
+        )
 
     def normal(self, text: str) -> str:
         """Return an absolute path without `.`, `..` and repeated slashes, as it reads."""
@@ -85,6 +93,7 @@ class Places:
     def names(self, base: str, text: str) -> tuple[str, ...] | None:
         """Return the names of a path: as it reads, and where its links lead; none where they lead in a circle.
 
+        What lies hidden in a home has a name as if that were in `/home` too, wherever it really is.
         On a disk where case does not matter the names are in the disk's own spelling.
         """
         if len(text) > _LONGEST:
@@ -92,7 +101,16 @@ class Places:
         real = self._real(self.real(base), text)
         if real is None:
             return None
-        return tuple(dict.fromkeys(self.name(path) for path in (self.join(base, text), real)))
+        paths = (self.join(base, text), real)
+        names = [self.name(path) for path in paths]
+        names += [name for path in paths if self.is_absolute(self.name(path)) for name in self._at_home(path)]
+        return tuple(dict.fromkeys(names))
+
+    def _at_home(self, path: str) -> Iterator[str]:
+        for home in self._homes:
+            rest = path[len(home.rstrip("/")) :]
+            if self._cased(path) == home or (self._cased(path).startswith(home.rstrip("/")) and rest[:2] == "/."):
+                yield _HOME + rest.rstrip("/")
 
     def folded(self, names: Iterable[str]) -> tuple[str, ...]:
         """Return the names folded, as far as the disk takes them for the same."""
