@@ -12,9 +12,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.autofix.yard import Yard, lines
 
+from indult.autofix.receipt import Receipt
 from indult.autofix.records import runs
 from indult.autofix.run import LOCK
-from indult.cli import receipts
+from indult.cli import autofix, receipts
+from indult.ledger import open_ledger
+from indult.loop.stop import StopKind, StopReason
 from indult.places import repository_ledger
 from indult.ship.locks import held
 
@@ -81,6 +84,11 @@ def _at_work(cli: Cli) -> Iterator[subprocess.Popen[str]]:
         process.communicate()
 
 
+def lock_of(repository: Path) -> Path:
+    """Return the file that a run in a repository holds a lock on."""
+    return Path(repository_ledger(str(repository))).with_name(LOCK)
+
+
 class TestStatus:
     """How runs stand."""
 
@@ -102,7 +110,9 @@ class TestStatus:
         assert f"at work: process {at_work.pid}" in cli("status", "--all").stdout
         signal = row["fixes"][0]["signal"]
         assert "  under way\n" in cli("show", signal).stdout
-        assert "under_way" in cli.row("show", signal)
+        assert cli.row("show", signal)["under_way"] is True
+        lock_of(Path.cwd()).unlink()
+        assert f"at work: process {at_work.pid}, run {run} for " in cli("status").stdout
 
     def test_killed(self, cli: Cli, at_work: subprocess.Popen[str]) -> None:
         """A run that was killed ended without a word, and is told to be gone on with, which clears it up."""
@@ -116,6 +126,10 @@ class TestStatus:
         assert "STOP" not in text
         assert ("left", None) == (row["latest"][0]["standing"], row["latest"][0]["stop"])
         assert "  ended without a word\n" in cli("show", row["fixes"][0]["signal"]).stdout
+        with held(str(lock_of(Path.cwd()))):
+            text = cli("status").stdout
+        assert f"at work: process {os.getpid()}, which has begun no run yet\n" in text
+        assert f"the run {run} ended without a word" in text
         ran = cli("stop")
         assert (1, "error: no run of autofix is at work here") == (ran.exit_code, ran.stderr.splitlines()[0])
 
@@ -124,7 +138,7 @@ class TestStatus:
         yard = cli.make(TWICE, more=CHECKED)
         yard.signal()
         assert 0 == cli("run").exit_code
-        with held(str(Path(repository_ledger(str(yard.repo.folder))).with_name(LOCK))):
+        with held(str(lock_of(yard.repo.folder))):
             text = cli("status").stdout
             row = cli.row("status")
         assert f"at work: process {os.getpid()}, which has begun no run yet\n" in text
@@ -142,8 +156,8 @@ class TestStatus:
             first, second = runs(ledger)
         listed = cli("status", "--all").stdout.splitlines()
         assert [first, second] == [line.split()[0] for line in listed]
-        assert "landed 1, handed back 0  goal_reached — 1 landed" in listed[0]
-        assert "landed 0, handed back 0  goal_reached" in listed[1]
+        assert "landed 1, waiting 0  goal_reached — 1 landed" in listed[0]
+        assert "landed 0, waiting 0  goal_reached" in listed[1]
         assert f"run {second}\n" in cli("status").stdout
         text = cli("status", first).stdout
         assert f"run {first}\n  s_" in text
@@ -240,6 +254,34 @@ class TestRun:
         about = [line for line in told.splitlines() if line.startswith(name)]
         assert len(about) > 4
         assert all(line.endswith("(the value is wrong)") for line in about)
+
+    def test_a_person_has_to_answer(self, cli: Cli) -> None:
+        """A run that hands back ends with 4 though its budget ended it, and a later one that asks nobody does not."""
+        yard = cli.make(ASKS)
+        yard.signal("one")
+        yard.signal("two")
+        ran = cli("run", "--engine-calls", "1", "--json")
+        assert (4, "budget_engine_calls", 1) == (ran.exit_code, ran.json[-1]["stop"]["kind"], ran.json[-1]["waits"])
+        assert 5 == cli("run", "--engine-calls", "0").exit_code
+
+    @pytest.mark.parametrize(
+        ("kind", "waits", "code"),
+        [
+            (StopKind.GOAL_REACHED, 0, 0),
+            (StopKind.AWAITING_APPROVAL, 0, 4),
+            (StopKind.STALLED, 1, 4),
+            (StopKind.STALLED, 0, 5),
+            (StopKind.CANCELLED, 2, 4),
+            (StopKind.CANCELLED, 0, 5),
+            (StopKind.FAILED, 0, 1),
+            (StopKind.FAILED, 1, 1),
+        ],
+    )
+    def test_exit_codes(self, tmp_path: Path, kind: StopKind, waits: int, code: int) -> None:
+        """A failure is a failure; any other end is 4 where a signal of the run waits for a person."""
+        came = Receipt(run="a_1", stop=StopReason(kind=kind, detail="d"), waits=waits)
+        with open_ledger(tmp_path / "ledger.db") as ledger:
+            assert code == autofix._told(came, ledger, as_json=True)
 
     def test_an_unknown_signal(self, cli: Cli) -> None:
         """A signal that there is none of opens no run."""

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from indult.autofix.run import Autofix, ask_to_stop
-from indult.autofix.signals import find
 from indult.budget import Budget
 from indult.cli.edge import say
 from indult.cli.following import at_work, opened, repository_option, status
@@ -45,7 +44,7 @@ def command() -> None:
 
 @command.command(
     help="Start a run: notice, triage, fix, land or hand back. Ends with 0 when nothing is left to fix, with 4 when a "
-    "person has to answer, with 5 when it stopped short, with 1 when it failed.",
+    "person has to answer for a signal of it, with 5 when it stopped short, with 1 when it failed.",
 )
 @click.option("--into", metavar="TARGET", help="The branch that fixes land in; by default the one that is checked out.")
 @click.option("--jobs", metavar="N", type=click.IntRange(1, 64), default=1, show_default=True, help="Fixes at a time.")
@@ -75,8 +74,6 @@ def run(
 ) -> int:
     """Start a run and tell what happens."""
     with opened(repository, db) as (root, target, ledger), _stoppable() as cancelled:
-        for name in only:
-            find(ledger, name)  # one that there is none of opens no run
         autofix = Autofix(
             root=root,
             ledger=ledger,
@@ -92,7 +89,11 @@ def run(
         return _told(autofix.run(), ledger, as_json=as_json)
 
 
-@command.command(help="Go on with a run that was stopped or killed, or that waits for a person; by default the latest.")
+@command.command(
+    short_help="Go on with a run that has not reached its end.",
+    help="Go on with a run that was stopped or killed, that failed or got no further, or that waits for a person; by "
+    "default with the latest. One that has spent its budget is over.",
+)
 @click.argument("run", required=False)
 @repository_option
 @db_option
@@ -121,7 +122,7 @@ def resume(*, run: str | None, repository: str, db: str | None, as_json: bool) -
 def stop(*, by: str, repository: str, db: str | None, as_json: bool) -> None:
     """Ask a run to stop."""
     with opened(repository, db) as (root, _, ledger):
-        if at_work(root) is None:
+        if at_work(root, ledger) is None:
             raise RunError("no run of autofix is at work here", hint="indult autofix status")
         name = ask_to_stop(ledger, by=by)
     if as_json:
@@ -181,4 +182,6 @@ def _told(came: Receipt, ledger: Ledger, *, as_json: bool) -> int:
         emit(came.to_dict())
     else:
         say("", *lines(came, summaries(ledger)))
-    return CODES.get(came.stop.kind, 5)
+    code = CODES.get(came.stop.kind, 5)
+    # Whatever ended the run: a person who has to answer is told so by whatever called it. What failed comes first.
+    return 4 if came.waits and came.stop.kind is not StopKind.FAILED else code

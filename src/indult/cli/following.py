@@ -20,6 +20,7 @@ from indult.cli.frame import db_option, emit, json_option, printable
 from indult.cli.receipts import beside, lines, summaries
 from indult.cli.showing import age
 from indult.errors import RunError, UsageError
+from indult.keeping.processes import start_of
 from indult.ledger import open_ledger, utc_now
 from indult.places import repository_ledger
 from indult.ship.git import Repository
@@ -50,9 +51,20 @@ def opened(path: str, db: str | None, *, read_only: bool = False) -> Iterator[tu
         yield root, target, ledger
 
 
-def at_work(root: str) -> str | None:
+def at_work(root: str, ledger: Ledger) -> str | None:
     """Return which process runs autofix in a repository, in words; none if none does."""
-    return holder(str(Path(repository_ledger(root)).with_name(LOCK)))
+    held = holder(str(Path(repository_ledger(root)).with_name(LOCK)))
+    return held or _living(ledger, held)
+
+
+def _living(ledger: Ledger, held: str | None) -> str | None:
+    """Return the process of the run that is not over, if it is still there; `held` is the one that holds the lock."""
+    found = ledger.latest(STATE, "run")
+    if found is None:
+        return None
+    pid = int(found.get("pid", 0))
+    there = bool(pid) and start_of(pid) == found.get("start")
+    return f"process {pid}" if there or held == f"process {pid}" else None
 
 
 class RunStanding(StrEnum):
@@ -77,18 +89,23 @@ class Known:
 
     @classmethod
     def of(cls, ledger: Ledger, run: str, process: str | None) -> Known:
-        """Return what is known of a run; `process` is the one that runs autofix in its repository."""
+        """Return what is known of a run; `process` is the one that runs autofix in its repository.
+
+        Raises:
+            RunError: There is no such run.
+        """
         began = next(ledger.events(run_stream(run), kinds=_BEGAN, newest_first=True, limit=1), None)
         if began is None:
             raise RunError(f"there is no run `{run}`", hint="indult autofix status --all")
         stopped = ledger.last(run_stream(run), "run_stopped")
         over = stopped is not None and stopped.version > began.version
-        mine = process is not None and (ledger.latest(STATE, "run") or {}).get("run") == run
+        current = (ledger.latest(STATE, "run") or {}).get("run") == run
+        mine = _living(ledger, process) if current and not over else None
         return cls(
             receipt=receipt(ledger, run),
             standing=RunStanding.OVER if over else RunStanding.AT_WORK if mine else RunStanding.LEFT,
             since=began.at,
-            process=process if mine and not over else None,
+            process=mine,
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -111,7 +128,7 @@ class Known:
     def row(self, now: str) -> str:
         """Return the line of a list of runs."""
         came = self.receipt
-        ends = f"landed {len(came.ended('landed'))}, handed back {len(came.ended('needs-human'))}"
+        ends = f"landed {len(came.ended('landed'))}, waiting {came.waits}"
         how = {RunStanding.AT_WORK: f"at work: {self.process}", RunStanding.LEFT: "ended without a word"}
         return f"{came.run}  {age(self.since, now):>4}  {ends}  {how.get(self.standing, str(came.stop))}"
 
@@ -131,7 +148,7 @@ def status(*, run: str | None, everything: bool, repository: str, db: str | None
     if run is not None and everything:
         raise UsageError("RUN names one run, and `--all` lists all", hint="one of them at a time")
     with opened(repository, db, read_only=True) as (root, _, ledger):
-        process, now = at_work(root), utc_now()
+        process, now = at_work(root, ledger), utc_now()
         if everything:
             for name in runs(ledger):
                 known = Known.of(ledger, name, process)
@@ -148,10 +165,10 @@ def status(*, run: str | None, everything: bool, repository: str, db: str | None
             return
         counted = ", ".join(f"{count} {state}" for state, count in states.items() if count)
         say(f"signals  {counted or 'none'}")
-        if process is not None and ledger.latest(STATE, "run") is None:
+        if process is not None and _living(ledger, process) is None:
             say(f"at work: {process}, which has begun no run yet")
         for fix in fixes(ledger):
-            word = "left   " if process is None else "at work"
+            word = "at work" if _living(ledger, process) else "left   "
             say(beside(printable(f"{word}  {fix.signal} on {fix.branch} since {fix.since}"), summary(fix.signal)))
         for known in found:
             over = known.standing is RunStanding.OVER

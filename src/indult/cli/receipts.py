@@ -54,7 +54,7 @@ def lines(came: Receipt, summary: Callable[[str], str], *, over: bool = True) ->
     for end in came.ends:
         text = f"  {end['signal']}  {end['state']}  {_stop(end)}{_more(end)}"
         yield beside(printable(text), summary(str(end["signal"])))
-    yield f"  fixes {came.fixes}, ships {came.ships}, landed {len(came.ended('landed'))}, handed back {len(came.ended('needs-human'))}"
+    yield f"  fixes {came.fixes}, ships {came.ships}, landed {len(came.ended('landed'))}, waiting {came.waits}"
     for rule, count in came.refusals.items():
         yield printable(f"  refused by {rule}: {count}")
     meter = came.meter

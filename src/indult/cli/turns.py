@@ -93,7 +93,7 @@ def show(*, name: str, turn: int | None, brief: bool, repository: str, db: str |
     """Print the turns of a signal."""
     with opened(repository, db, read_only=True) as (root, _, ledger):
         signal = find(ledger, name)
-        found = _found(ledger, signal, alive=at_work(root) is not None)
+        found = _found(ledger, signal, alive=at_work(root, ledger) is not None)
         if turn is not None:
             found = [one for one in found if isinstance(one, Turn) and one.number == turn]
             if not found:
