@@ -26,12 +26,12 @@ rules:
   - {id: files, target: "file:**", effect: ask, says: Files need a person.}
 """
 COMMIT = "0123456789" * 4
-AGAIN = "the next `indult autofix run` or `resume` takes the signal up"
+AGAIN = "`indult autofix run` or `resume` takes the signal up"
 NOTHING_MORE = f"{AGAIN} again, and nothing more is open to it than now"
 WORDS = f"{AGAIN} with your words"
 EXACTLY = f"{AGAIN} with exactly this open to it"
-ALONE = "the next `indult autofix run` or `resume` leaves the signal alone: it is ignored from then on"
-LANDS = "the next `indult autofix run` or `resume` lands exactly this commit, if its checks pass"
+ALONE = "`indult autofix run` or `resume` leaves the signal alone: it is ignored from then on"
+LANDS = "`indult autofix run` or `resume` lands exactly this commit, if its checks pass"
 
 
 class Desk:

@@ -18,7 +18,7 @@ __all__ = ["answer_lines", "lead", "waiting"]
 _OPTIONS: Final = {Choice.DISCUSS: " --note TEXT"}
 """What an answer takes besides the id of the request."""
 
-_NEXT: Final = "the next `indult autofix run` or `resume`"
+_NEXT: Final = "`indult autofix run` or `resume`"
 
 
 def waiting(requests: Requests, standing: Standing) -> bool:

@@ -255,7 +255,7 @@ def card_lines(card: Mapping[str, Any]) -> Iterator[str]:
             yield f"{name}: {value}"
         elif isinstance(value, dict) and value and all(isinstance(one, str) for one in value.values()):
             yield from (f"{name}, {key}: {one}" for key, one in value.items())
-        elif isinstance(value, list) and len(value) > 1 and all(isinstance(one, str) for one in value):
+        elif isinstance(value, list) and value and all(isinstance(one, str) for one in value):
             yield from (f"{name}: {one}" for one in value)
         else:
             yield f"{name}: {canonical(value)}"
