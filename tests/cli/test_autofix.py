@@ -235,6 +235,20 @@ class TestShow:
         assert 2 == len({row["run"] for row in rows})
         assert "needs-human: awaiting_approval — a person is asked: " in cli("show", name).stdout
 
+    def test_a_held_branch(self, cli: Cli) -> None:
+        """A branch that a person approved lands without a turn, and that is told in its place."""
+        yard = cli.make(lines(["(here / 'vendor/libdb/core.py').write_text('STEP = 2\\n')"]))
+        name = yard.signal("the step is wrong")
+        assert 4 == cli("run").exit_code
+        branch = yard.last(name).request.card["branch"]
+        yard.decide(name)
+        assert 0 == cli("run").exit_code
+        *_, held, ended = cli("show", name).stdout.splitlines()
+        assert held.endswith(f"Z  shipped {branch} as it was held: landed")
+        assert "  landed: goal_reached — landed " in ended
+        *_, row, _ = cli("show", name, "--json").json
+        assert ("held", branch, "landed") == (row["what"], row["branch"], row["came"])
+
     def test_none_yet(self, cli: Cli) -> None:
         """A signal that no fixer worked on says so."""
         name = cli.make(ASKS).signal()

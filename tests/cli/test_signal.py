@@ -253,6 +253,7 @@ class TestShowing:
             f"turns       indult autofix show {name}",
             "fixers      2 calls, the last fix ended 2026-03-01T00:00:00.000000Z",
             "request     r_1 (closed): indult show r_1",
+            f"your word   indult signal move {name} --state fix|ignored|landed --reason TEXT",
             "2 judgements of its fixers' calls and branches: ",
             "triaged  new -> needs-human: a person has to look",
             "handed_back  by fixer as r_1\n",

@@ -11,6 +11,7 @@ import click
 
 from indult.autofix.run import Autofix, ask_to_stop
 from indult.budget import Budget
+from indult.cli.deciding import os_user
 from indult.cli.edge import say
 from indult.cli.following import at_work, opened, repository_option, status
 from indult.cli.frame import db_option, emit, json_option, printable
@@ -115,16 +116,16 @@ def resume(*, run: str | None, repository: str, db: str | None, as_json: bool) -
 @command.command(
     help="Ask the run that is at work to stop: it ends its fixers, and what they left undone is taken up again."
 )
-@click.option("--by", metavar="NAME", default="somebody", show_default=True, help="Who asks.")
+@click.option("--by", metavar="NAME", help="Who asks; by default the user of this system.")
 @repository_option
 @db_option
 @json_option
-def stop(*, by: str, repository: str, db: str | None, as_json: bool) -> None:
+def stop(*, by: str | None, repository: str, db: str | None, as_json: bool) -> None:
     """Ask a run to stop."""
     with opened(repository, db) as (root, _, ledger):
         if at_work(root, ledger) is None:
             raise RunError("no run of autofix is at work here", hint="indult autofix status")
-        name = ask_to_stop(ledger, by=by)
+        name = ask_to_stop(ledger, by=os_user() if by is None else by)
     if as_json:
         emit({"run": name, "asked": True})
     else:

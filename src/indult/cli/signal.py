@@ -263,6 +263,8 @@ def show(*, name: str, db: str | None, as_json: bool) -> None:
         click.echo(f"request     {printable(request)} ({state}): indult show {printable(request)}")
     if signal.turns or signal.state is SignalState.FIXING:
         click.echo(f"turns       indult autofix show {signal.id}")
+    if signal.state is SignalState.NEEDS_HUMAN and "open" not in requests.values():
+        click.echo(f"your word   indult signal move {signal.id} --state fix|ignored|landed --reason TEXT")
     for event in events:
         click.echo(f"{event.at}  {told(event)}")
     if judged:
