@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from indult.canonical import canonical
+from indult.decompose.shell.launchers import launched
 from indult.decompose.shell.words import Word
 
 __all__ = ["other_names"]
@@ -99,6 +100,8 @@ def _spellings(argv: list[Word], *, folds: bool) -> Iterator[list[Word]]:
         yield from _run_by(words)
         if name in _SUBCOMMANDS:
             yield from _behind_options(words)
+    for inner in launched(argv):
+        yield from _spellings(inner, folds=folds)
 
 
 def _unversioned(base: str) -> Iterator[str]:

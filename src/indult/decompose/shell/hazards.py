@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Final
 
 from indult.decompose.shell.inputs import COMPILERS, compiles, declares, fetches, queries
+from indult.decompose.shell.launchers import launched
 from indult.decompose.shell.programs import tested
 from indult.decompose.shell.scripts import awk_runs, sed_runs
 from indult.decompose.shell.tasks import checks_php, runs_rake, runs_sbt
@@ -120,7 +121,8 @@ def hazard(name: str, words: list[Word]) -> str:
     for option in _OPTIONS.get(name, ()):
         if _has(name, option, words):
             return f"`{name} {option}` can run code" if option else f"`{name}` runs code"
-    return ""
+    inner = ((one[0].text or "", one[1:]) for one in launched([Word(name), *words]))
+    return next((why for one, rest in inner if (why := hazard(one.rpartition("/")[2], rest))), "")
 
 
 def _has(name: str, option: str, words: list[Word]) -> bool:

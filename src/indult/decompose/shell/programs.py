@@ -177,6 +177,9 @@ def tested(name: str, words: list[Word]) -> tuple[str, list[Word]]:
     """Return whether `pytest` or `venv` runs, by its own name or through another program, and the words behind it."""
     if name in {"pytest", "py.test"}:
         return "pytest", words
+    if name == "hatch" and words and words[0].text == "test":
+        # What stands behind the dashes is handed on.
+        return "pytest", words[next((at for at, word in enumerate(words) if word.text == "--"), 0) + 1 :]
     if name.rstrip("0123456789.") in _RUNNERS:
         for at, word in enumerate(words):
             text = (word.text or "").rpartition("/")[2]
