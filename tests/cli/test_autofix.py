@@ -13,7 +13,7 @@ import pytest
 from tests.autofix.yard import Yard, lines
 
 from indult.autofix.receipt import Receipt
-from indult.autofix.records import runs
+from indult.autofix.records import happened, runs
 from indult.autofix.run import LOCK
 from indult.cli import autofix, receipts
 from indult.ledger import open_ledger
@@ -164,6 +164,16 @@ class TestStatus:
         assert "[src/app.py, src/other.py]  (the value is wrong)\n" in text
         assert "STOP: goal_reached — 1 landed, nothing is left to fix\n" in text
         assert ["over", "over"] == [one["standing"] for one in cli("status", "--all", "--json").json]
+
+    def test_what_is_written_behind_its_end(self, cli: Cli) -> None:
+        """A run is over once it said so, whatever is written of it since."""
+        yard = cli.make(TWICE, more=CHECKED)
+        yard.signal()
+        assert 0 == cli("run").exit_code
+        with yard.ledger() as ledger:
+            ledger.append(happened(runs(ledger)[0], "stop_asked", {"by": "ann"}))
+        assert "STOP: goal_reached — 1 landed" in cli("status").stdout
+        assert "goal_reached" == cli.row("status")["latest"][0]["stop"]["kind"]
 
     def test_no_such_run(self, cli: Cli) -> None:
         """A run that there is none of is told, and where they are listed."""

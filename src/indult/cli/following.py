@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -22,6 +22,7 @@ from indult.cli.showing import age
 from indult.errors import RunError, UsageError
 from indult.keeping.processes import start_of
 from indult.ledger import open_ledger, utc_now
+from indult.loop.stop import StopReason
 from indult.places import repository_ledger
 from indult.ship.git import Repository
 from indult.ship.locks import holder
@@ -99,10 +100,14 @@ class Known:
             raise RunError(f"there is no run `{run}`", hint="indult autofix status --all")
         stopped = ledger.last(run_stream(run), "run_stopped")
         over = stopped is not None and stopped.version > began.version
+        came = receipt(ledger, run)
+        if over and stopped is not None:
+            # Somebody may have asked it to stop just then, or have cleared up behind it since.
+            came = replace(came, stop=StopReason.from_dict(stopped.data["stop"]))
         current = (ledger.latest(STATE, "run") or {}).get("run") == run
         mine = _living(ledger, process) if current and not over else None
         return cls(
-            receipt=receipt(ledger, run),
+            receipt=came,
             standing=RunStanding.OVER if over else RunStanding.AT_WORK if mine else RunStanding.LEFT,
             since=began.at,
             process=mine,

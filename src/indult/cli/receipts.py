@@ -34,7 +34,7 @@ def summaries(ledger: Ledger) -> Callable[[str], str]:
     def summary(signal: str) -> str:
         # Whoever tells of a failing ledger is not stopped by it.
         with suppress(UnknownSignal, LedgerError):
-            return printable(find(ledger, signal).summary)
+            return printable(find(ledger, signal).summary) if signal else ""
         return ""
 
     return summary
