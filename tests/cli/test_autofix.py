@@ -115,13 +115,13 @@ class TestStatus:
         assert f"at work: process {at_work.pid}, run {run} for " in cli("status").stdout
 
     def test_killed(self, cli: Cli, at_work: subprocess.Popen[str]) -> None:
-        """A run that was killed ended without a word, and is told to be gone on with, which clears it up."""
+        """A run that was killed ended without a word, and is told how it goes on."""
         at_work.kill()
         at_work.wait()
         text = cli("status").stdout
         row = cli.row("status")
         run = row["latest"][0]["run"]
-        assert f"the run {run} ended without a word: `indult autofix resume` goes on\n" in text
+        assert f"the run {run} ended without a word: `indult autofix resume {run}` goes on\n" in text
         assert any(line.startswith("left     s_") for line in text.splitlines())
         assert "STOP" not in text
         assert ("left", None) == (row["latest"][0]["standing"], row["latest"][0]["stop"])

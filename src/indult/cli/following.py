@@ -126,7 +126,7 @@ class Known:
             case RunStanding.AT_WORK:
                 return f"at work: {self.process}, run {self.receipt.run} for {age(self.since, now)}"
             case RunStanding.LEFT:
-                return f"the run {self.receipt.run} ended without a word: `indult autofix resume` goes on"
+                return f"the run {self.receipt.run} ended without a word: `indult autofix resume {self.receipt.run}` goes on"
             case RunStanding.OVER:
                 return f"STOP: {self.receipt.stop}"
 
