@@ -165,7 +165,7 @@ class Calls:
         for word in argv[1:]:
             if word.text is None and name != "printf":
                 return f"what `{name}` sets is not known"
-            if word.text is not None and word.text.isidentifier() and sensitive(word.text):
+            if word.text is not None and word.text.isidentifier() and self._walk.decides(word.text):
                 return f"`{word.text}` decides which code runs"
         return ""
 

@@ -337,12 +337,12 @@ def _set(words: list[Word]) -> str:
             return "an option of the shell may be set"
         if text in {"--", "-"} or text[:1] not in {"-", "+"}:
             return ""
-        if set(text[1:]) - set("euxvfEanCTo"):
+        if set(text[1:]) - set("euxvfEanCTo") or (text[0] == "-" and "a" in text):
             return "an option of the shell changes how a line is read"
         at += 1
         if "o" in text[1:]:
             name = words[at].text if at < len(words) else "pipefail"
-            if name not in _HARMLESS_MODES:
+            if name not in _HARMLESS_MODES or (name == "allexport" and text[0] == "-"):
                 return "an option of the shell changes how a line is read"
             at += 1
     return ""

@@ -161,10 +161,11 @@ def _attached(text: str) -> Iterator[Word]:
             yield Word(text[at:])
 
 
-def set_for(name: str, words: list[Word], env: Mapping[str, str | None]) -> Iterator[str]:
-    """Yield the values of variables that may say where the code is that a program runs."""
-    if loads(name, words):
-        yield from (value for variable, value in env.items() if value and not _VARIABLES.match(variable))
+def set_for(name: str, words: list[Word], env: Mapping[str, str | None]) -> dict[str, str | None]:
+    """Return the variables that may say where the code is that a program runs."""
+    if not loads(name, words):
+        return {}
+    return {variable: value for variable, value in env.items() if value and not _VARIABLES.match(variable)}
 
 
 def _without_arguments(tool: str, words: list[Word]) -> list[Word]:

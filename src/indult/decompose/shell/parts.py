@@ -10,6 +10,7 @@ from indult.decompose import Part
 from indult.decompose.paths import HERE, Places
 from indult.decompose.searches import Filter, finder
 from indult.decompose.shell.candidates import candidates, guesses
+from indult.decompose.shell.environment import decides, pieces
 from indult.decompose.shell.forms import other_names
 from indult.decompose.shell.fresh import Fresh
 from indult.decompose.shell.hazards import hazard
@@ -17,6 +18,7 @@ from indult.decompose.shell.loaded import loads, set_for
 from indult.decompose.shell.programs import (
     EXEC,
     READ,
+    UNKNOWN,
     brings,
     counts,
     lists,
@@ -56,6 +58,7 @@ class Parts:
         self._seen: set[tuple[object, ...]] = set()
         self._looked = self._possible = 0
         self._fresh = Fresh()
+        self._exported: dict[str, str | None] = {}
         self._starts: list[tuple[str, Filter]] = []
         self._bringing = False
 
@@ -71,15 +74,19 @@ class Parts:
         opens: bool = True,
         operands: list[Word] | None = None,
         tails: bool = False,
+        sets: dict[str, str | None] | None = None,
     ) -> None:
         """Add one simple command; `via` are the wrappers that run it, `free` means that it needs no rule.
 
         Its words, or `operands` alone, name files unless it `opens` none itself; with `tails`, any of its words may be a command of its own.
+        It `sets` variables for what runs afterwards.
         """
         name = (argv[0].text or "").rpartition("/")[2]
         if argv[0].text is None or argv[0].glob is not None:
             asks = asks or "which program runs is not known"
-        asks = asks or ("" if free else hazard(name, argv[1:]))
+        self._exported.update(sets or {})
+        given = {**env, **(sets or {})}
+        asks = asks or ("" if free else hazard(name, argv[1:])) or decides(given)
         shown: dict[str, Any] = {"argv": [word.shown for word in argv], "cwd": self._folder(state)}
         shown.update({key: value for key, value in (("via", via), ("env", env)) if value})
         also = list(other_names(argv, folds=self._places.fs.folds))
@@ -94,15 +101,20 @@ class Parts:
         loader = loads(name, argv[1:])
         if loader:
             self._folders(state, also, maybe)
-            for text in set_for(name, argv[1:], env):
-                for one in candidates("", text):
+            for piece in pieces(set_for(name, argv[1:], {**self._exported, **env})):
+                for one in candidates("", piece or ""):
                     self._named(one, EXEC, state, also, maybe, below=False)
+        handed: list[str] = []
+        self._environment(given, state, handed, maybe, silent=not sets and opens_nothing(name))
         if opens:
             self._operands(name, argv[1:] if operands is None else operands, state, also, maybe)
         for at in range(1, min(len(argv), _MOST_TAILS) if tails else 1):
             also.extend(other_names(argv[at:], folds=self._places.fs.folds))
+        also.extend(handed)
         if writes(name) and not loader:
-            self._fresh.wrote(name, _of_kind(also, "write"))
+            # To set a variable writes nothing yet, and what a script makes of one is its own matter.
+            left = handed if sets or "/" in (argv[0].text or "") else []
+            self._fresh.wrote(name, _of_kind(also, "write") - _of_kind(left, "write"))
             self._bring(name, argv[1:], also, maybe)
         at = len(self.found)
         self._add(
@@ -140,6 +152,14 @@ class Parts:
         """Add a part for a variable that decides what runs."""
         shown = {"argv": [], "env": {name: value}}
         self._add(f"command:{canonical(shown)}", asks=f"`{name}` decides which code runs", free=True)
+
+    def assigned(self, name: str, value: str | None, state: State) -> None:
+        """Add a part for a variable that is handed to what runs afterwards."""
+        given, also, maybe = {name: value}, list[str](), dict[str, None]()
+        self._exported.update(given)
+        self._environment(given, state, also, maybe)
+        shown = {"argv": [], "env": given}
+        self._add(f"command:{canonical(shown)}", also=also, maybe=list(maybe), asks=decides(given), free=True)
 
     def parameter(self, name: str) -> None:
         """Add a part for a variable that is used and may be secret, wherever in a text its name stands."""
@@ -258,6 +278,22 @@ class Parts:
         if not there and not state.lost:
             return ()
         return other_names([*argv[:2], Word("--"), argv[2]], folds=fs.folds)
+
+    def _environment(
+        self,
+        env: dict[str, str | None],
+        state: State,
+        also: list[str],
+        maybe: dict[str, None],
+        *,
+        silent: bool = False,
+    ) -> None:
+        """Add the names of the files that the values of variables may be."""
+        for piece in pieces(env):
+            if piece is None and not silent:
+                maybe.update((f"{kind}:**", None) for kind in UNKNOWN)
+            for text in candidates("", piece or ""):
+                self._named(text, UNKNOWN, state, also, maybe, below=False)
 
     def _operands(self, name: str, words: list[Word], state: State, also: list[str], maybe: dict[str, None]) -> None:
         """Add the names of the files that the words behind a program may be."""

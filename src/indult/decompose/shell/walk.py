@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, Final
 
 from indult.decompose.paths import Places
 from indult.decompose.shell.arithmetic import Numbers, nodes
 from indult.decompose.shell.bindings import Bindings, assigned_in, bound, bound_to, without
 from indult.decompose.shell.calls import Calls
+from indult.decompose.shell.environment import ALWAYS, exported_in
+from indult.decompose.shell.literal import here_text, plain_word, shown_text
 from indult.decompose.shell.parts import Parts
 from indult.decompose.shell.piped import handed
 from indult.decompose.shell.posix import check_portable
@@ -54,6 +57,7 @@ class Walk:
         self._traps: list[dict[str, Any]] = []
         self._bases: dict[str, None] = {}
         self._lost = False
+        self._exported = set(ALWAYS)
         self.unsets = False
         self.changes = False
         """Whether the text may make a name stand for another program than at its start."""
@@ -83,6 +87,7 @@ class Walk:
 
     def _learn(self, tree: dict[str, Any]) -> None:
         self.numbers.learn(tree)
+        self._exported |= exported_in(tree)
         for one in nodes(tree):
             used = one.get("Param")
             if one.get("Type") == "ParamExp" and isinstance(used, dict) and secret(str(used.get("Value", ""))):
@@ -225,7 +230,7 @@ class Walk:
     def _hand(self, before: list[dict[str, Any]], right: dict[str, Any], state: State) -> None:
         """Note which names the commands before it hand to the command at the end of a pipe, if that can be told."""
         command = right.get("Cmd") or {}
-        texts = [_plain(arg) for arg in command.get("Args", ())]
+        texts = [plain_word(arg) for arg in command.get("Args", ())]
         reads = any(one.get("Op") not in _WRITES | {">&"} or one.get("Op") == "<>" for one in right.get("Redirs", ()))
         self._handed.pop(id(command), None)
         if not before or command.get("Type") != "CallExpr" or texts[:1] != ["xargs"] or reads or state.functions:
@@ -251,7 +256,7 @@ class Walk:
         loop = node.get("Loop", {})
         self.inside(loop, state)
         name = loop.get("Name", {}).get("Value")
-        if name is not None and sensitive(name):
+        if name is not None and self.decides(name):
             self.parts.setting(name, None)
         if name is not None and node.get("Select"):
             self.bindings.unsure(name)
@@ -341,11 +346,13 @@ class Walk:
             for name, value in env.items():
                 if sensitive(name):
                     self.parts.setting(name, value)
+                elif name in self._exported:
+                    self.parts.assigned(name, value, state)
             return both(after)
         # Some shells keep what stands before some builtins.
         self.bindings.unsure(*env)
         return self.calls.run(
-            argv, state, env=env, asks=asks, given=_given(stmt), piped=self._handed.pop(id(node), None)
+            argv, state, env=env, asks=asks, given=here_text(stmt), piped=self._handed.pop(id(node), None)
         )
 
     def _assigned(self, assign: dict[str, Any], state: State) -> str | None:
@@ -363,11 +370,16 @@ class Walk:
         self.inside(node, state)
         variant = node["Variant"]["Value"]
         argv, asks = [Word(variant)], ""
+        sets: dict[str, str | None] = {}
         plain = variant == "export" and all(arg.get("Name") and not arg.get("Naked") for arg in node.get("Args", ()))
         for arg in node.get("Args", ()):
             name = arg.get("Name", {}).get("Value")
             if name is not None:
                 value = None if arg.get("Naked") else self._assigned(arg, state)
+                if not arg.get("Naked"):
+                    sets[name] = value
+                elif name in state.variables:
+                    sets[name] = state.variables[name][0]
                 if plain:
                     state = bound(state, name, value)
                 else:
@@ -380,8 +392,14 @@ class Walk:
                 asks = asks or _declared(variant, word)
         if not plain:
             self.bindings.ran(variant, argv)
-        self.parts.command(argv, state, via=[], env={}, asks=asks)
+        hands_on = variant == "export" or any(word.text is None or re.match("-.*x", word.text) for word in argv[1:])
+        sets = {name: value for name, value in sets.items() if hands_on or name in self._exported}
+        self.parts.command(argv, state, via=[], env={}, asks=asks, sets=sets)
         return both(state)
+
+    def decides(self, name: str) -> bool:
+        """Tell whether a variable decides what runs, or is handed to what runs afterwards."""
+        return sensitive(name) or name in self._exported
 
     def words(self, word: dict[str, Any], state: State) -> list[Word]:
         """Return the words that a word comes to in a state."""
@@ -393,7 +411,7 @@ class Walk:
         Of a substitution it is the text that `cat` is given as it stands, as in `"$(cat <<'EOF'`.
         """
         if part["Type"] == "CmdSubst":
-            text = None if self.changes else _shown(part)
+            text = None if self.changes else shown_text(part)
             return None if text is None else (text, QUOTED)
         name = part.get("Param", {}).get("Value", "")
         if part.get("Length"):
@@ -481,7 +499,7 @@ class Walk:
             self.bindings.unsure(name)
             if node.get("Excl"):
                 self.bindings.doubt()
-        if op in {"=", ":="} and (sensitive(name) or node.get("Excl")):
+        if op in {"=", ":="} and (self.decides(name) or node.get("Excl")):
             self.parts.setting(name, None)
         if op == "@":
             self.parts.reason("`@` in a parameter expansion can run code")
@@ -527,7 +545,7 @@ def _timed(stmt: dict[str, Any]) -> dict[str, Any]:
 
 def _runs_others(node: dict[str, Any]) -> bool:
     """Tell whether a command may run another one that its words say, as wrappers, shells and some searches do."""
-    texts = [_plain(arg) for arg in node.get("Args", ())]
+    texts = [plain_word(arg) for arg in node.get("Args", ())]
     name = (texts[0] or "").rpartition("/")[2] if texts else ""
     if name in {"find", "fd", "fdfind"}:
         return not _EXECUTES.isdisjoint(texts)
@@ -536,33 +554,6 @@ def _runs_others(node: dict[str, Any]) -> bool:
 
 def _literal(word: dict[str, Any]) -> str:
     return "".join(one["Value"] for one in nodes(word) if isinstance(one.get("Value"), str))
-
-
-def _given(stmt: dict[str, Any]) -> str | None:
-    """Return the text of a here-document of a command that is taken as it is, none where there is no such text."""
-    for redirect in stmt.get("Redirs", ()):
-        if redirect.get("Op") in {"<<", "<<-"} and is_quoted(redirect.get("Word") or {}):
-            text = "".join(part.get("Value", "") for part in (redirect.get("Hdoc") or {}).get("Parts", ()))
-            return "\n".join(line.lstrip("\t") for line in text.split("\n")) if redirect["Op"] == "<<-" else text
-    return None
-
-
-def _shown(node: dict[str, Any]) -> str | None:
-    """Return the text of a substitution that does nothing but show a here-document, none of any other."""
-    stmts = node.get("Stmts", ())
-    if len(stmts) != 1 or any(stmts[0].get(key) for key in ("Negated", "Background", "Coprocess")):
-        return None
-    command = stmts[0].get("Cmd") or {}
-    alone = command.get("Type") == "CallExpr" and not command.get("Assigns") and len(stmts[0].get("Redirs", ())) == 1
-    if not alone or [_plain(arg) for arg in command.get("Args", ())] != ["cat"]:
-        return None
-    text = _given(stmts[0])
-    return None if text is None else text.rstrip("\n")
-
-
-def _plain(word: dict[str, Any]) -> str | None:
-    parts = word.get("Parts", ())
-    return parts[0].get("Value") if len(parts) == 1 and parts[0]["Type"] == "Lit" else None
 
 
 def _braces(word: dict[str, Any]) -> bool:
