@@ -87,7 +87,7 @@ def test_a_search_that_comes_upon_what_is_denied_asks_and_nothing_opens_it() -> 
     """Files that lie where a part looks are held against the rules that deny alone, and too many of them are none known."""
     denied = Policy(rules=(ALLOW, rule(Effect.DENY, "read:**/.env")))
     asked = Policy(rules=(ALLOW, rule(Effect.ASK, "read:**/.env")))
-    one = part("write:b", finds=lambda: ("a.py", "b/.env"))
+    one = part("write:b", finds=lambda: ("read:a.py", "read:b/.env"))
     given = (grant("write:b", rules=("the_deny", "default")),)
 
     found = judge(denied, one, grants=given)
@@ -95,7 +95,7 @@ def test_a_search_that_comes_upon_what_is_denied_asks_and_nothing_opens_it() -> 
     assert (Verdict.ASK_USER, ("the_deny",)) == (found.verdict, found.rules)
     assert "(it would read `b/.env`: leave such files out" in found.reason
     assert Verdict.APPROVE is judge(asked, one).verdict
-    assert Verdict.APPROVE is judge(denied, part("write:b", finds=lambda: ("a.py",))).verdict
+    assert Verdict.APPROVE is judge(denied, part("write:b", finds=lambda: ("read:a.py",))).verdict
     assert Verdict.ASK_USER is judge(denied, part("write:b", finds=lambda: None), grants=given).verdict
 
 

@@ -344,19 +344,19 @@ class Boundary:
                 *answer[1:],
             )
         denied: dict[str, tuple[Rule, ...]] = {}
-        for name in names:
-            target = f"read:{name}"
+        for target in names:
             if not self.policy.bucket(part.tool, target).rules[0]:
                 continue
             ruling = self._answer(part.tool, target.__str__, action, facts)[0]
             if ruling.group < _ASKS:
-                denied[name] = ruling.rules
+                denied[target] = ruling.rules
             if len(denied) >= _MOST_FOUND:
                 break
         if not denied:
             return answer
-        shown = ", ".join(f"`{_cut(name)}`" for name in denied)
-        why = f"it would read {shown}: leave such files out, or name the folders that are meant"
+        shown = ", ".join(f"`{_cut(target.partition(':')[2])}`" for target in denied)
+        does = "read" if all(target.startswith("read:") for target in denied) else "change"
+        why = f"it would {does} {shown}: leave such files out, or name the folders that are meant"
         rules = {rule.id: rule for found in denied.values() for rule in found}
         return _strictest([answer, (_ruling(_ASKS, tuple(rules.values()), {}, why), (), False, _NOTHING, ())])
 

@@ -24,7 +24,7 @@ def found(root: Path, start: str = ".", **filtered: bool | tuple[str, ...]) -> l
     places = Places(Disk(str(root)), str(root), None)
     names = finder(places, [(places.join(str(root), start), Filter(**filtered))])()  # type: ignore[arg-type]
     assert names is not None
-    return sorted(name for name in names if name != ".git/HEAD")
+    return sorted(name.removeprefix("read:") for name in names if name != "read:.git/HEAD")
 
 
 @pytest.mark.parametrize(

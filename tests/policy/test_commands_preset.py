@@ -405,6 +405,35 @@ def test_file_tools_are_judged_like_commands(tool: str, args: dict[str, str], fo
     assert found is boundary.judge(Action(tool=tool, args=args, cwd="/repo"), {}).verdict
 
 
+FORMATTED = Sparse({"files": ["/repo/.github/workflows/ci.yml", "/repo/.husky/pre-commit", "/repo/src/a.ts"]})
+"""A repository with files that other machines and git run."""
+
+
+@pytest.mark.parametrize(
+    ("command", "found"),
+    [
+        ("prettier --write .", Verdict.ASK_USER),
+        ("prettier -w src .", Verdict.ASK_USER),
+        ("cd src && prettier --write ..", Verdict.ASK_USER),
+        ("prettier --write '**/*.yml'", Verdict.ASK_USER),
+        ("node_modules/.bin/prettier --write .", Verdict.ASK_USER),
+        ("shfmt -l -w .", Verdict.ASK_USER),
+        ("deno fmt", Verdict.ASK_USER),
+        ("prettier --write src", Verdict.APPROVE),
+        ("prettier --write 'src/**/*.ts'", Verdict.APPROVE),
+        ("prettier --check .", Verdict.APPROVE),
+        ("biome check --write .", Verdict.APPROVE),
+        ("eslint --fix src", Verdict.APPROVE),
+        ("deno fmt src", Verdict.APPROVE),
+        ("black .", Verdict.APPROVE),
+        ("ruff format .", Verdict.APPROVE),
+    ],
+)
+def test_a_formatter_is_asked_about_where_it_comes_upon_what_is_protected(command: str, found: Verdict) -> None:
+    """What it would rewrite is looked for on the disk, by the endings that it takes."""
+    assert found is verdict(command, FORMATTED)
+
+
 ASKED = """
 git push -u origin HEAD
 git pull

@@ -38,8 +38,8 @@ class Part(NamedTuple):
     The others only ever make a verdict stricter. `also` are more exact names of the same thing, which deny and ask rules
     meet as they meet the target; a grant covers the part by its target alone. `maybe` are globs of names that it could
     turn out to have: whatever denies or asks about one of them makes it an ask, which nothing opens. `asks` says why the
-    part needs approval whatever allows it. `finds` lists the exact names of files that the part comes upon, none where they
-    are too many: a rule that denies one of them makes it an ask, which nothing opens. It looks at the disk, so that it is
+    part needs approval whatever allows it. `finds` lists what the part comes upon, as targets such as `read:a`, none where
+    it is too much: a rule that denies one of them makes it an ask, which nothing opens. It looks at the disk, so that it is
     called only where the answer hangs on it. A `free` part needs no rule that allows it, but deny and ask rules hold for
     it too; there is always another part that does need one.
     """

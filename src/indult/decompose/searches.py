@@ -23,11 +23,14 @@ _OBJECTS: Final = "/.git/objects"
 class Filter:
     """Which files below a folder a program reads: all, as far as it is not known that it leaves some out.
 
+    `kind` is what it does to them: `read` is all that a search does, and a formatter has `write`.
+
     `hidden` are those whose name begins with a dot, or below such a folder; `ignored` those that `.gitignore` leaves
     out. `only`, `without` and `folders` are globs of names: of the files that are read alone, of those that are left
     out, and of the folders that are not entered.
     """
 
+    kind: str = "read"
     hidden: bool = True
     ignored: bool = True
     only: tuple[str, ...] = ()
@@ -55,7 +58,7 @@ def _any(name: str, globs: tuple[str, ...]) -> bool:
 
 
 def finder(places: Places, searches: list[tuple[str, Filter]]) -> Callable[[], tuple[str, ...] | None]:
-    """Return a function that lists the files that searches from these folders read, none where they are too many."""
+    """Return a function that lists what searches from these folders read, as targets, none where it is too much."""
 
     def found() -> tuple[str, ...] | None:
         names: dict[str, None] = {}
@@ -66,7 +69,7 @@ def finder(places: Places, searches: list[tuple[str, Filter]]) -> Callable[[], t
                 if left < 0:
                     return None
                 if name:
-                    names[name] = None
+                    names[f"{filtered.kind}:{name}"] = None
         return tuple(names)
 
     return found

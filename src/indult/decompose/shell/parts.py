@@ -28,6 +28,7 @@ from indult.decompose.shell.programs import (
     writes,
 )
 from indult.decompose.shell.programs import operands as touched
+from indult.decompose.shell.rewriting import rewrites
 from indult.decompose.shell.searching import searches
 from indult.decompose.shell.shfmt import Unparsable
 from indult.decompose.shell.state import State
@@ -330,6 +331,10 @@ class Parts:
             if word.text is not None:
                 start = self._start(name, word.text, bases)
                 self._searched(f"{start}/**", bases, also, maybe, filtered=filtered)
+        for word, filtered in rewrites(name, words):
+            # Whatever lies in the folder, for rules about all of it.
+            self._named(f"{word.text or HERE}/-", ("write",), bases, also, maybe, below=False)
+            self._starts += [(self._places.join(base, word.text or HERE), filtered) for base in bases.bases]
 
     def _start(self, name: str, text: str, state: State) -> str:
         """Return where a search starts: for git, what is no path that is there may be a commit, or a pattern of paths."""
