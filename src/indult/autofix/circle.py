@@ -227,7 +227,8 @@ class Circle:
         note = NOTE_UNNAMED if last is not None and _unnamed(last) else ""
         evidence = ledger.body(self.signal.detail) if self.signal.detail else None
         task = task_text(self.signal, evidence or "", note=note)
-        guidance = last.answer if last is not None and last.guidance else ""
+        # What was said of a question that is over is not said of this fault.
+        guidance = last.answer if last is not None and last.guidance and not last.state.closed else ""
         return gate, boundary.brief(task, critique, actor=FIXER, guidance=guidance)
 
     def _opened(self, gate: Gate, critique: Critique) -> bool:
