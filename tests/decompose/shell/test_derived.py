@@ -45,6 +45,28 @@ def test_a_name_that_is_not_known_as_a_whole_is_a_glob(text: str, glob: str) -> 
 
 
 @pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("yq -i '.a = 1' a.yml", True),
+        ("yq e -Pi '.a = 1' a.yml", True),
+        ("yq --inplace '.a = 1' a.yml", True),
+        ("yq --in-place '.a = 1' a.yml", True),
+        ("yq -o=ini .a a.yml", False),
+        ("yq .a a.yml", False),
+    ],
+)
+def test_yq_writes_in_place_alone(text: str, written: bool) -> None:
+    """Without the option it only reads; a letter behind one that takes a value is none."""
+    assert written == ("write:a.yml" in touched(text))
+
+
+@pytest.mark.parametrize("text", ["yq -s .a a.yml", "yq --split-exp=.a a.yml", 'yq "$X" a.yml'])
+def test_yq_may_split_a_file_into_any(text: str) -> None:
+    """The names of the pieces come from an expression."""
+    assert "write:**" in possible(text)
+
+
+@pytest.mark.parametrize(
     ("text", "kinds"),
     [
         ("zip -@ a.zip", {"read"}),
@@ -86,6 +108,9 @@ def test_what_names_its_files_leaves_nothing_open(text: str) -> None:
         "jq -f /tmp/a b",
         "jq -f",
         "jq -L x . b",
+        "yq 'system(\"id\")' b",
+        "yq 'eval(.a)' b",
+        "yq --from-file=x b",
         "export --",
         "declare +p",
         "declare +x",
@@ -107,6 +132,8 @@ def test_what_brings_code_or_shows_variables_asks(text: str) -> None:
     [
         "gcc -E a.c",
         "jq .import a",
+        "yq .systems a",
+        "yq eval .a b",
         "jq -f a.jq b",
         "export A=1",
         "declare -A a",

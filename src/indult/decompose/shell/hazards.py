@@ -7,7 +7,7 @@ from collections.abc import Callable
 from itertools import pairwise
 from typing import Final
 
-from indult.decompose.shell.inputs import COMPILERS, compiles, declares, fetches, queries
+from indult.decompose.shell.inputs import COMPILERS, compiles, declares, fetches, queries, transforms
 from indult.decompose.shell.launchers import launched
 from indult.decompose.shell.programs import tested
 from indult.decompose.shell.scripts import awk_runs, sed_runs
@@ -455,6 +455,7 @@ _SPECIAL: Final[dict[str, Callable[[list[Word]], str]]] = {
     **dict.fromkeys(COMPILERS, compiles),
     **dict.fromkeys(("export", "declare", "typeset", "readonly", "local"), declares),
     "jq": queries,
+    "yq": transforms,
     "make": _make,
     "gmake": _make,
     "rake": runs_rake,

@@ -7,7 +7,7 @@ from typing import Final
 
 from indult.decompose.shell.words import Word
 
-__all__ = ["COMPILERS", "compiles", "declares", "fetches", "handed_on", "included", "queries"]
+__all__ = ["COMPILERS", "compiles", "declares", "fetches", "handed_on", "included", "queries", "transforms"]
 
 COMPILERS: Final = frozenset({"gcc", "g++", "cc", "c++", "cpp", "clang", "clang++"})
 
@@ -83,6 +83,24 @@ def queries(words: list[Word]) -> str:
                 return "the program of `jq` is not known"
         if '"' in text and _MODULES.search(text):
             return "the program of `jq` reads other files"
+    return ""
+
+
+_TRANSFORMS: Final = re.compile(r"\b(?:system|load\w*|import|include|eval(?=\s*\())\b")
+
+
+def transforms(words: list[Word]) -> str:
+    """Return why `yq` may run a program or read more than the files that it is given, empty where it does not."""
+    for word in words:
+        text = word.text or ""
+        short = text.startswith("-") and not text.startswith("--")
+        long = text.partition("=")[0]
+        if (short and set(text[1:].partition("=")[0]) & set("fL")) or (
+            len(long) > 3 and "--from-file".startswith(long)
+        ):
+            return "the program of `yq` is not known"
+        if text.startswith("--security") or (not text.startswith("-") and _TRANSFORMS.search(text)):
+            return "the program of `yq` runs code or reads other files"
     return ""
 
 

@@ -266,6 +266,8 @@ def _spreads(name: str, words: list[Word]) -> bool:
     if name in {"tar", "bsdtar"}:
         first = texts[0] if texts else ""
         return has(words, "x", "--extract") or has(words, "", "--get") or (bool(first) and "x" in (first or ""))
+    if name == "yq":
+        return _yaml("s", "--split", words)
     if name != "git":
         return False
     named = [word.text for word in words if plain(word)]
@@ -284,6 +286,17 @@ def _spreads(name: str, words: list[Word]) -> bool:
     )
 
 
+def _yaml(letter: str, long: str, words: list[Word]) -> bool:
+    """Tell whether `yq` has an option; what is not known may be it. Behind some letters stands a value."""
+    for word in words:
+        text = word.text if word.text is not None or word.glob is None else ""
+        if text is None or text.startswith(long):
+            return True
+        if (letters := re.match(r"-(?!-)([^opI=]*)", text)) is not None and letter in letters[1]:
+            return True
+    return False
+
+
 def _pathspec(text: str) -> bool:
     """Tell whether git takes a word for a pattern of paths."""
     return text.startswith(":") or not {"*", "?", "["}.isdisjoint(text)
@@ -300,6 +313,8 @@ def _does(name: str, words: list[Word]) -> tuple[tuple[str, ...], bool]:
         return (UNKNOWN if has(words, "o", "--output") else READ), False
     if name == "sed":
         return (UNKNOWN if has(words, "i", "--in-place") else READ), False
+    if name == "yq":
+        return (UNKNOWN if _yaml("i", "--in", words) else READ), False
     if name == "find":
         writes = any(word.text is None or word.text in _FINDS for word in words)
         return (("read", "write", "delete"), True) if writes else (READ, False)
