@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from indult.autofix.records import meter_of, run_stream
+from indult.autofix.records import meter_of, run_stream, stop_of
 from indult.autofix.signals import SignalState, find
 from indult.budget import Meter
 from indult.loop.stop import StopKind, StopReason
@@ -60,14 +60,12 @@ class Receipt:
 def receipt(ledger: Ledger, run: str) -> Receipt:
     """Return what the ledger knows of a run, whether or not it is over."""
     stream = run_stream(run)
-    last = ledger.last(stream)
-    stopped = last is not None and last.kind == "run_stopped"
     counters = ledger.counters(stream)
     ends = _ends(ledger, stream)
     asked = {str(end["signal"]) for end in ends if end["state"] == SignalState.NEEDS_HUMAN}
     return Receipt(
         run=run,
-        stop=StopReason.from_dict(last.data["stop"]) if stopped and last is not None else RUNNING,
+        stop=stop_of(ledger, run) or RUNNING,
         ends=ends,
         meter=meter_of(ledger, run),
         fixes=int(counters.get("fixes", 0)),

@@ -33,6 +33,7 @@ from indult.errors import ChainBroken, LedgerCorrupt
 from indult.gate.subjects import AT_WORK, appointment
 from indult.ledger import Draft
 from indult.ledger.streams import GENESIS, follows
+from indult.loop.stop import StopReason
 
 if TYPE_CHECKING:
     from indult.ledger import Event, Ledger
@@ -55,6 +56,7 @@ __all__ = [
     "meter_of",
     "run_stream",
     "runs",
+    "stop_of",
 ]
 
 STATE: Final = "autofix"
@@ -150,6 +152,13 @@ def meter_of(ledger: Ledger, run: str) -> Meter:
     found = ledger.counters(run_stream(run))
     whole = {name: int(found.get(name, 0)) for name in METERS if name not in {"seconds", "cost"}}
     return Meter(**whole, seconds=float(found.get("seconds", 0)), cost=found.get("cost", 0))
+
+
+def stop_of(ledger: Ledger, run: str) -> StopReason | None:
+    """Return why a run stopped; none as long as it goes on, or was killed."""
+    marks = {"run_started", "run_resumed", "run_stopped"}
+    last = next(ledger.events(run_stream(run), kinds=marks, newest_first=True, limit=1), None)
+    return StopReason.from_dict(last.data["stop"]) if last is not None and last.kind == "run_stopped" else None
 
 
 def counted(run: str, counts: Mapping[str, int | float]) -> dict[str, dict[str, int | float]]:

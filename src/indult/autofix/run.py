@@ -21,7 +21,7 @@ from indult.autofix.circle import Came, Circle
 from indult.autofix.friction import gather
 from indult.autofix.leftovers import clear
 from indult.autofix.receipt import Receipt, receipt
-from indult.autofix.records import STATE, run_stream, runs
+from indult.autofix.records import STATE, run_stream, runs, stop_of
 from indult.autofix.setting import Progress, Setting
 from indult.autofix.signals import SignalState, find, move, signals
 from indult.autofix.triage import decide, triage
@@ -255,11 +255,9 @@ class Autofix:
                 "there is no run of autofix in this ledger" if run is None else f"there is no run `{run}`",
                 hint="indult autofix run",
             )
-        last = self.ledger.last(run_stream(name))
-        if last is not None and last.kind == "run_stopped":
-            stop = StopReason.from_dict(last.data["stop"])
-            if not stop.kind.resumable and stop.kind not in _FOR_PEOPLE:
-                raise RunError(f"run `{name}` has ended: {stop}", hint="indult autofix run")
+        stop = stop_of(self.ledger, name)
+        if stop is not None and not stop.kind.resumable and stop.kind not in _FOR_PEOPLE:
+            raise RunError(f"run `{name}` has ended: {stop}", hint="indult autofix run")
         return name, first.data
 
     def _work(self, setting: Setting) -> Receipt:

@@ -156,7 +156,7 @@ def _stoppable() -> Iterator[Callable[[], bool]]:
         for kind, handler in before.items():
             signals_of_the_system.signal(kind, handler)
 
-    kinds = (signals_of_the_system.SIGINT, signals_of_the_system.SIGTERM)
+    kinds = (signals_of_the_system.SIGINT, signals_of_the_system.SIGTERM, signals_of_the_system.SIGHUP)
     before = {one: signals_of_the_system.signal(one, ask) for one in kinds}
     try:
         yield lambda: bool(asked)

@@ -22,6 +22,7 @@ from indult.cli.law import policy_in_force
 from indult.cli.showing import age
 from indult.errors import RunError, UsageError
 from indult.gate import Requests, index
+from indult.gate.requests import asked_stream
 from indult.ledger import open_ledger, utc_now
 
 if TYPE_CHECKING:
@@ -340,7 +341,7 @@ def move_signal(*, name: str, state: str, reason: str, by: str | None, db: str |
             )
         quiet = SignalState(state) in _QUIET
         # Read first: a law that cannot be read keeps nothing half done.
-        law = policy_in_force(None, db) if quiet and ledger.recall(index.opened(before.subject)) else None
+        law = policy_in_force(None, db) if quiet and ledger.last(asked_stream(before.subject)) is not None else None
         who = os_user() if by is None else by
         moved = move(ledger, before, SignalState(state), reason=reason, more={"by": who}, expect_state=before.state)
         withdrawn = 0
