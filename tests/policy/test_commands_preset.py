@@ -405,6 +405,38 @@ def test_file_tools_are_judged_like_commands(tool: str, args: dict[str, str], fo
     assert found is boundary.judge(Action(tool=tool, args=args, cwd="/repo"), {}).verdict
 
 
+class Remote(Disk):
+    """A disk with a repository whose remote has an address."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__(SECRETS)
+        self._url = url
+
+    def content(self, path: str) -> bytes | None:
+        """Return the settings of git."""
+        return f'[remote "origin"]\n\turl = {self._url}\n'.encode() if path == "/repo/.git/config" else None
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["cat .git/config", "git remote -v", "cd src && git remote get-url origin", "git config --get remote.origin.url"],
+)
+@pytest.mark.parametrize(
+    ("url", "found"),
+    [
+        ("https://ada:pw@host.example/a.git", Verdict.ASK_USER),
+        ("https://abc@host.example/a.git", Verdict.ASK_USER),
+        ("ssh://git:pw@host.example/a.git", Verdict.ASK_USER),
+        ("ssh://git@host.example/a.git", Verdict.APPROVE),
+        ("git@host.example:a.git", Verdict.APPROVE),
+        ("https://host.example/a.git", Verdict.APPROVE),
+    ],
+)
+def test_settings_of_git_are_shown_where_no_password_stands_in_them(command: str, url: str, found: Verdict) -> None:
+    """An address with a password or a token in it is asked about, and any other is free to be shown."""
+    assert found is verdict(command, Remote(url))
+
+
 FORMATTED = Sparse({"files": ["/repo/.github/workflows/ci.yml", "/repo/.husky/pre-commit", "/repo/src/a.ts"]})
 """A repository with files that other machines and git run."""
 

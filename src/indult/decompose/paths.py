@@ -20,6 +20,11 @@ _HOMES: Final = re.compile(r"/(?:home|Users)/[^/]+|/root")
 _HOME: Final = "/home/~"
 """The name, for rules, of a home that lies where no rule would look for one."""
 
+_GIT_CONFIG: Final = ("/.git/config", "/.git/config.worktree")
+_GIT_MODULE: Final = re.compile(r"/\.git/(?:modules|worktrees)/.*/config(?:\.worktree)?\Z")
+_ADDRESS: Final = re.compile(rb"https?://[^/\s@]+@|://[^/\s@:]*:[^/\s@]+@|(?i:extraheader|password|token)\s*=")
+_CREDENTIALS: Final = "#credentials"
+
 _MOST_LINKS: Final = 40
 _LONGEST: Final = 4096
 _DRIVE: Final = re.compile(r"\A/([A-Za-z])(?=/|\Z)")
@@ -58,6 +63,7 @@ class Places:
     def __init__(self, fs: FileSystem, root: str, home: str | None) -> None:
         self.fs = fs
         self._links: dict[str, str | None] = {}
+        self._credentials: dict[str, bool] = {}
         self.root = self.normal(root)
         self.home = None if home is None else self.normal(home)
         real = self._real(self.root)
@@ -93,7 +99,8 @@ class Places:
     def names(self, base: str, text: str) -> tuple[str, ...] | None:
         """Return the names of a path: as it reads, and where its links lead; none where they lead in a circle.
 
-        What lies hidden in a home has a name as if that were in `/home` too, wherever it really is.
+        What lies hidden in a home has a name as if that were in `/home` too, wherever it really is, and settings of git
+        with an address that holds a password have another one that says so.
         On a disk where case does not matter the names are in the disk's own spelling.
         """
         if len(text) > _LONGEST:
@@ -104,7 +111,16 @@ class Places:
         paths = (self.join(base, text), real)
         names = [self.name(path) for path in paths]
         names += [name for path in paths if self.is_absolute(self.name(path)) for name in self._at_home(path)]
+        names += [f"{self.name(path)}{_CREDENTIALS}" for path in paths if self._shows_credentials(path)]
         return tuple(dict.fromkeys(names))
+
+    def _shows_credentials(self, path: str) -> bool:
+        """Tell whether a path leads to settings of git with a password or a token in them."""
+        if not (path.lower().endswith(_GIT_CONFIG) or _GIT_MODULE.search(path.lower())):
+            return False
+        if path not in self._credentials:
+            self._credentials[path] = _ADDRESS.search(self.fs.content(path) or b"") is not None
+        return self._credentials[path]
 
     def _at_home(self, path: str) -> Iterator[str]:
         for home in self._homes:

@@ -3,6 +3,8 @@ from __future__ import annotations
 import pytest
 from tests.decompose.shell.helpers import asks, parts, possible, touched
 
+from indult.decompose.shell.variables import secret
+
 
 @pytest.mark.parametrize(
     ("text", "name"),
@@ -151,6 +153,30 @@ def test_everyday_uses_of_them_do_not(text: str) -> None:
 def test_a_file_behind_an_option_of_a_compiler_is_read(text: str) -> None:
     """The name of the file may stand in the word of the option."""
     assert "read:.env" in touched(text)
+
+
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [
+        ("GITHUB_TOKEN", True),
+        ("db_password", True),
+        ("OPENAI_KEY", True),
+        ("GH_PAT", True),
+        ("SENTRY_DSN", True),
+        ("NPM_AUTH", True),
+        ("DATABASE_URL", True),
+        ("APP_REDIS_URI", True),
+        ("AZURE_STORAGE_CONNECTION_STRING", True),
+        ("sort_key", False),
+        ("KEY", False),
+        ("API_URL", False),
+        ("PWD", False),
+        ("AUTHOR", False),
+    ],
+)
+def test_a_variable_is_secret_by_its_name(name: str, found: bool) -> None:
+    """Endings count in capitals alone, as the environment has them."""
+    assert found is secret(name)
 
 
 @pytest.mark.parametrize(

@@ -324,6 +324,9 @@ class Parts:
                         )
             else:
                 maybe.update((f"{kind}:**", None) for kind in kinds)
+        if name == "git" and not {"remote", "config"}.isdisjoint(word.text for word in words):
+            # Both show what stands in the settings of the repository.
+            self._named(f"{self._places.root}/.git/config", READ, bases, also, maybe, below=False)
         if self._bringing and any(one.startswith("read:") for one in maybe):
             # Of what comes along, nobody knows either where it appears below the target.
             maybe.update((f"write:{_inside(one)}", None) for one in sorted(_of_kind(also, "write")))

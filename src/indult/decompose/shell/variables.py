@@ -181,9 +181,20 @@ _SECRETS: Final = (
 )  # fmt: skip
 
 
+_ENDS: Final = ("_KEY", "_KEYS", "_PAT", "_AUTH", "_DSN", "_PASS", "_PWD", "_CREDS", "_WEBHOOK", "_WEBHOOK_URL")
+_ADDRESS: Final = re.compile(
+    r"(?:\w*_)?(?:DATABASE|DB|REDIS|MONGO\w*|POSTGRES\w*|PG|MYSQL|MARIADB|SQLALCHEMY\w*|AMQP|RABBITMQ|BROKER|CLOUDAMQP"
+    r"|ELASTIC\w*|SMTP|MAILER|JDBC|SENTRY)_(?:UR[IL]|CONNECTION(?:_STRING)?)|\w+_CONNECTION_?STRING"
+)
+"""Names, in capitals, of variables with the address of a service, which often has a password in it."""
+
+
 def secret(name: str) -> bool:
-    """Tell whether a variable is named like one that holds a token or a password."""
-    return any(word in name.upper() for word in _SECRETS)
+    """Tell whether a variable is named like one that holds a token, a password, or an address with one in it.
+
+    What the environment hands on is written in capitals; a name of a script's own, such as `sort_key`, is no such thing.
+    """
+    return any(word in name.upper() for word in _SECRETS) or name.endswith(_ENDS) or bool(_ADDRESS.fullmatch(name))
 
 
 _FLAGS: Final = frozenset({"CFLAGS", "CXXFLAGS", "CPPFLAGS", "LDFLAGS", "FFLAGS"})
