@@ -309,18 +309,6 @@ class TestCommit:
         assert made == bench.repo.id("indult/f_1")
         assert "A\ta" == changed(bench)
 
-    def test_one_inside_of_the_tree(self, bench: Bench) -> None:
-        """A repository below is told of as git tells of it, and one without a commit is an error with its name."""
-        inner = Repo.make(tree(bench).folder / "inner")
-        inner.write("a", "a\n")
-        with pytest.raises(ShipError, match="inner"):
-            bench.workspace.commit("Fix it")
-        inner.commit({})
-
-        bench.workspace.commit("Fix it")
-
-        assert "A\tinner" == changed(bench)
-
     def test_a_tree_that_git_knows_no_more(self, bench: Bench) -> None:
         """Where git's record of the tree is gone, that is an error and no commit to somewhere else."""
         shutil.rmtree(entry(bench))

@@ -6,21 +6,24 @@ place of `.git` leads anywhere else. No hook and no filter of the repository run
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import shutil
 import stat
 import subprocess
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from indult.autofix.survey import readable, survey
 from indult.disk import Disk
 from indult.errors import ShipError
 from indult.setup.writing import digest, replace_file
+from indult.ship.locks import held
 from indult.ship.process import Git, failed
 
 __all__ = ["Checkout", "gone"]
@@ -33,36 +36,48 @@ _BEGUN: Final = (
     "AUTO_MERGE", "BISECT_LOG", "CHERRY_PICK_HEAD", "HEAD.lock", "MERGE_HEAD", "MERGE_MODE", "MERGE_MSG", "REBASE_HEAD",
     "REVERT_HEAD", "SQUASH_MSG", "index.lock", "rebase-apply", "rebase-merge", "sequencer",
 )  # fmt: skip
-_OFF: Final = ("core.sparseCheckout=false", "i18n.commitEncoding=UTF-8", "advice.addEmbeddedRepo=false")
+_OFF: Final = ("core.sparseCheckout=false", "i18n.commitEncoding=UTF-8")
+
+_INDEX: Final = "indult-index"
+_MAKING: Final = "indult-new-"
+_LEAVING: Final = "indult-old-"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checkout:
     """The work tree `tree` of the repository whose common git directory is `common`, for a branch.
 
-    The branch began at the commit `start`. `index` is a file of ours: what the fixer did to that of the tree does not
-    count. `excludes` is a file of patterns that are ignored.
+    The branch began at the commit `start`. `message` is a file of ours for the message of a commit, and `excludes` one
+    of patterns that are ignored. What the fixer did to the index of the tree does not count.
     """
 
     common: Path
     tree: Path
     branch: str
     start: str
-    index: Path
+    message: Path
     excludes: Path
 
-    def make(self) -> None:
-        """Make the branch, if there is none, and check it out.
+    def make(self, export: Callable[[str], None]) -> None:
+        """Make the branch, if there is none, and check it out; `export` writes the files of its commit into a folder.
 
         Raises:
             ShipError: Git cannot.
         """
         with _git() as git:
             here = {"GIT_DIR": str(self.common)}
-            words = ("worktree", "add", "--quiet", "--no-track", "-B", self.branch, str(self.tree), self.start)
-            done = self._call(git, *words, more={**here, **_still(git, here)})
-            if done.returncode:
-                raise failed(done, f"check out the branch `{self.branch}`")
+            here |= _still(git, here)
+            tip = self._tip(git)
+            if tip != self.start:
+                words = ("update-ref", "--no-deref", "-m", "indult: fix", self._ref, self.start)
+                what = f"check out the branch `{self.branch}`"
+                self._said(git, *words, tip or "0" * len(self.start), more=here, what=what)
+            export(str(self.tree))
+            entry = self._entered(git, here)
+            here = {"GIT_DIR": str(entry), "GIT_WORK_TREE": str(self.tree)}
+            here |= _still(git, here)
+            self._said(git, "read-tree", self.start, more=here, what="read the branch")
+            self._call(git, "update-index", "-q", "--refresh", more=here)
 
     def head(self) -> str:
         """Return the commit that the branch is at, where it began if the branch is gone."""
@@ -81,6 +96,7 @@ class Checkout:
         with _git() as git:
             entry = self._entry()
             here = {"GIT_DIR": str(entry), "GIT_WORK_TREE": str(self.tree)}
+            self._put_right(entry)
             tip = self._tip(git)
             parent = tip or self.start
             merged = self._merged(git, here, entry, parent)
@@ -94,7 +110,8 @@ class Checkout:
                 words = ("update-ref", "--no-deref", "-m", "indult: fix", self._ref, made or parent)
                 self._said(git, *words, tip or "0" * len(parent), more=here, what=f"move the branch `{self.branch}`")
             self._said(git, "symbolic-ref", "HEAD", self._ref, more=here, what="go back to the branch")
-            self.index.replace(entry / "index")
+            gone(entry / "index")
+            (entry / _INDEX).replace(entry / "index")
             self._hide(git, here, hooks)
             return made
 
@@ -106,6 +123,7 @@ class Checkout:
         """
         with _git() as git:
             entry = self._entry()
+            self._put_right(entry)
             self._begin_anew(entry)
             self._hide(git, {"GIT_DIR": str(entry), "GIT_WORK_TREE": str(self.tree)}, paths)
 
@@ -116,11 +134,13 @@ class Checkout:
             ShipError: Something of it cannot be removed.
         """
         gone(self.tree)
+        for name in (_MAKING, _LEAVING):
+            gone(self.common / f"{name}{self._name}")
         elsewhere = _line(self.common / "HEAD") == f"ref: {self._ref}"
         for entry in self._entries():
             place = _place(entry)
             if place == self.tree or ((place is None or not place.exists()) and self._has_branch(entry)):
-                gone(entry)
+                self._take_away(entry)
             elif self._has_branch(entry):
                 elsewhere = True
         if keep_branch or elsewhere or not self.branch or not self.common.is_dir():
@@ -136,22 +156,58 @@ class Checkout:
         return f"refs/heads/{self.branch}"
 
     def _tip(self, git: Git) -> str | None:
+        """Return the commit that the branch is at, none if it is gone.
+
+        Raises:
+            ShipError: Git would wait for something that is in the place of a file of the repository.
+        """
+        readable(self.common)
+        place = self.common / self._ref
+        if not place.is_file() and not place.is_dir():
+            gone(place)
         words = ("rev-parse", "--quiet", "--verify", f"{self._ref}^{{commit}}")
         done = self._call(git, *words, more={"GIT_DIR": str(self.common)})
         return done.stdout.decode().strip() if done.returncode == 0 else None
 
     def _written(self, git: Git, here: Mapping[str, str], parent: str, hooks: Mapping[str, str]) -> str:
         """Write all that the tree holds as a tree of git's, and return its id."""
-        gone(self.index)
-        gone(self.index.with_name(f"{self.index.name}.lock"))
-        more = {**here, "GIT_INDEX_FILE": str(self.index)}
+        index = Path(here["GIT_DIR"]) / _INDEX
+        gone(index)
+        gone(index.with_name(f"{_INDEX}.lock"))
+        more = {**here, "GIT_INDEX_FILE": str(index)}
         self._said(git, "read-tree", parent, more=more, what="read the branch")
-        self._said(git, "add", "--all", "--", ".", more=more, what="take in what was changed")
+        self._take_in(git, more)
         for path, ours in hooks.items():
             done = self._call(git, "cat-file", "blob", f"{parent}:{path}", more=more)
             mine = done.returncode == 0 and digest(done.stdout) == ours
             self._as_in(git, more, self.start if mine else parent, path)
         return self._said(git, "write-tree", more=more, what="write the tree")
+
+    def _take_in(self, git: Git, more: Mapping[str, str]) -> None:
+        """Bring the index to what the tree holds, other repositories in it left as the branch has them.
+
+        `git add` would ask such a repository what is changed in it, by a git that runs what that one configures.
+        """
+        rows = (row.partition(b"\t") for row in self._listed(git, "--stage", more=more))
+        found = survey(str(self.tree), {path: about[:6].decode() for about, _, path in rows})
+        self._update(git, ("--force-remove",), found.gone, more)
+        ignored = [f"--exclude={pattern}" for pattern in found.patterns()]
+        new = self._listed(git, "--others", "--exclude-standard", *ignored, more=more)
+        files = (path for path in new if not path.endswith(b"/"))
+        self._update(git, ("--add", "--replace"), (*found.there, *files), more)
+
+    def _listed(self, git: Git, *words: str, more: Mapping[str, str]) -> list[bytes]:
+        done = self._call(git, "ls-files", "-z", *words, more=more)
+        if done.returncode:
+            raise failed(done, "list files")
+        return [row for row in done.stdout.split(b"\0") if row]
+
+    def _update(self, git: Git, words: Sequence[str], paths: Sequence[bytes], more: Mapping[str, str]) -> None:
+        done = self._call(
+            git, "update-index", *words, "-z", "--stdin", more=more, stdin=b"".join(path + b"\0" for path in paths)
+        )
+        if done.returncode:
+            raise failed(done, "take in what was changed")
 
     def _as_in(self, git: Git, more: Mapping[str, str], commit: str, path: str) -> None:
         """Give the index what a commit has at a path."""
@@ -174,7 +230,7 @@ class Checkout:
         return tuple(one for one in named if self._call(git, *words, one, parent, more=here).returncode == 1)
 
     def _made(self, git: Git, here: Mapping[str, str], parents: Sequence[str], tree: str, message: str) -> str:
-        text = self.index.with_name("message")
+        text = self.message
         gone(text)
         replace_file(text, (message.strip("\n") + "\n").encode(errors="replace"), mode=0o600)
         named = [word for parent in parents for word in ("-p", parent)]
@@ -208,6 +264,69 @@ class Checkout:
             gone(entry / name)
         gone(self.common / f"{self._ref}.lock")
 
+    def _entered(self, git: Git, here: Mapping[str, str]) -> Path:
+        """Have git know the tree, and return where it keeps that.
+
+        It is there at once and whole: others look through all work trees at any time, and fail at half of one.
+        """
+        if (self.common / "reftable").is_dir():
+            return self._added(git, here)
+        made = self.common / f"{_MAKING}{self._name}"
+        gone(made)
+        made.mkdir(mode=0o700)
+        for name, said in (("HEAD", f"ref: {self._ref}"), ("commondir", "../.."), ("gitdir", f"{self.tree}/.git")):
+            (made / name).write_bytes(os.fsencode(f"{said}\n"))
+        (self.common / "worktrees").mkdir(exist_ok=True)
+        for number in range(100):
+            entry = self.common / "worktrees" / f"{self._name}{number or ''}"
+            (self.tree / ".git").write_bytes(os.fsencode(f"gitdir: {entry}\n"))
+            try:
+                made.rename(entry)
+            except OSError as exc:
+                # That of another tree is never empty, and stays.
+                if exc.errno not in {errno.EEXIST, errno.ENOTEMPTY, errno.ENOTDIR}:
+                    raise
+            else:
+                return entry
+        raise ShipError(f"there are too many work trees of the name `{self._name}`")
+
+    def _added(self, git: Git, here: Mapping[str, str]) -> Path:
+        """Have git make what it keeps of a tree, beside the tree first, where refs are kept in a way of its own."""
+        beside = self.tree.with_name("beside")
+        with held(str(self.common / "indult-fixes.lock"), busy="another fix begins there"):
+            words = ("worktree", "add", "--quiet", "--no-checkout", "--force", str(beside), self.branch)
+            self._said(git, *words, more=here, what=f"check out the branch `{self.branch}`")
+            (beside / ".git").rename(self.tree / ".git")
+            entry = next(one for one in self._entries() if _place(one) == beside)
+            replace_file(entry / "gitdir", os.fsencode(f"{self.tree}/.git\n"), mode=0o600)
+        gone(beside)
+        return entry
+
+    def _take_away(self, entry: Path) -> None:
+        """Have git know a tree no more, at once."""
+        aside = self.common / f"{_LEAVING}{self._name}"
+        gone(aside)
+        try:
+            entry.rename(aside)
+        except OSError as exc:
+            raise ShipError(f"`{entry}` cannot be removed: {(exc.strerror or str(exc)).lower()}") from exc
+        gone(aside)
+
+    def _put_right(self, entry: Path) -> None:
+        """See that git reads ordinary files, and of this repository and branch, whatever a fixer made of them."""
+        for one in [*entry.iterdir(), *(entry / "logs").glob("*")]:
+            if one.is_symlink() or not (one.is_file() or one.is_dir()):
+                gone(one)
+        said = {"commondir": "../.."} | ({} if (self.common / "reftable").is_dir() else {"HEAD": f"ref: {self._ref}"})
+        for name, text in said.items():
+            if _line(entry / name) != text:
+                gone(entry / name)
+                replace_file(entry / name, os.fsencode(f"{text}\n"), mode=0o600)
+
+    @property
+    def _name(self) -> str:
+        return self.tree.parent.name
+
     def _entry(self) -> Path:
         """Return where git keeps what it knows of the tree.
 
@@ -233,9 +352,11 @@ class Checkout:
             raise failed(done, what)
         return os.fsdecode(done.stdout).strip()
 
-    def _call(self, git: Git, *words: str, more: Mapping[str, str]) -> subprocess.CompletedProcess[bytes]:
+    def _call(
+        self, git: Git, *words: str, more: Mapping[str, str], stdin: bytes = b""
+    ) -> subprocess.CompletedProcess[bytes]:
         settings = [word for setting in (*_OFF, f"core.excludesFile={self.excludes}") for word in ("-c", setting)]
-        return git.inside(*settings, *words, more=more, cwd=more.get("GIT_WORK_TREE", str(self.common)))
+        return git.inside(*settings, *words, more=more, cwd=more.get("GIT_WORK_TREE", str(self.common)), stdin=stdin)
 
 
 def gone(path: Path) -> None:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from indult.autofix.checkout import Checkout, gone
+from indult.autofix.survey import readable
 from indult.canonical import parse_json
 from indult.disk import Disk
 from indult.errors import ConfigurationError, IndultError, ShipError
@@ -24,6 +25,7 @@ from indult.places import repository_ledger
 from indult.setup.harnesses import ENTRIES, merged
 from indult.setup.install import program_here
 from indult.setup.writing import Change, change_of, digest, replace_file
+from indult.ship.process import late
 
 if TYPE_CHECKING:
     from indult.ship.git import Repository
@@ -99,8 +101,9 @@ class Workspace:
         try:
             real.mkdir(mode=0o700, parents=True)
             made._save()
-            made._checkout().make()
+            made._checkout().make(lambda folder: repository.export(start, folder))
         except OSError as exc:
+            made.remove(keep_branch=False)
             raise ShipError(f"the workspace `{real}` cannot be made: {(exc.strerror or str(exc)).lower()}") from exc
         except IndultError:
             made.remove(keep_branch=False)
@@ -137,7 +140,7 @@ class Workspace:
         Raises:
             ShipError: The folder is gone, or cannot be written to.
         """
-        for path in (self.output, self.usage, str(Path(self.place) / "keeper.log")):
+        for path in (self.output, self.usage):
             gone(Path(path))
         self._put(Path(self.task), task.encode(errors="replace"))
 
@@ -218,7 +221,7 @@ class Workspace:
             tree=Path(self.tree),
             branch=self.branch,
             start=self.start,
-            index=place / "index",
+            message=place / "message",
             excludes=place / "excludes",
         )
 
@@ -263,15 +266,23 @@ def _hooks(tree: str, harness: str) -> Change:
 
 
 def _ignored(common: str) -> bytes:
-    """Return the patterns that the person's own git ignores in every repository."""
+    """Return the patterns that the person's own git ignores in every repository.
+
+    Raises:
+        ShipError: Git does not answer, or would not.
+    """
     base = os.environ.get("XDG_CONFIG_HOME") or str(Path("~/.config").expanduser())
     path = Path(base) / "git" / "ignore"
     program = shutil.which("git")
     if program is not None:
         environment = {name: value for name, value in os.environ.items() if not _LEADS.fullmatch(name)}
         command = [program, "config", "--type=path", "--get", "core.excludesFile"]
-        done = subprocess.run(
-            command, env={**environment, "GIT_DIR": common}, capture_output=True, check=False, timeout=60
-        )
+        readable(Path(common))
+        try:
+            done = subprocess.run(
+                command, env={**environment, "GIT_DIR": common}, capture_output=True, check=False, timeout=60
+            )
+        except subprocess.TimeoutExpired as exc:
+            raise late(60) from exc
         path = Path(os.fsdecode(done.stdout).strip()) if done.stdout.strip() else path
     return (Disk(common).content(str(path)) or b"")[:_LARGEST]

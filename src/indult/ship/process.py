@@ -110,11 +110,11 @@ class Git:
         return subprocess.CompletedProcess(command, process.returncode, out, said)
 
     def inside(
-        self, *words: str, more: Mapping[str, str], cwd: str | None = None
+        self, *words: str, more: Mapping[str, str], cwd: str | None = None, stdin: bytes = b""
     ) -> subprocess.CompletedProcess[bytes]:
         """Run git in a real repository, with every program that its configuration could name named over."""
         settings = [word for setting in _HARMLESS for word in ("-c", setting)]
-        return self.run(*settings, *words, more=more, cwd=cwd)
+        return self.run(*settings, *words, more=more, cwd=cwd, stdin=stdin)
 
 
 def late(seconds: float) -> ShipError:
