@@ -82,9 +82,11 @@ class Story:
 
     def _environment(self) -> dict[str, str]:
         """Return an environment with nothing in it of the person who runs this."""
-        own = {"HOME": str(self.folder), "GIT_CONFIG_NOSYSTEM": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+        cache = str(self.folder / "cache")  # byte code is no part of the shop
+        own = {"HOME": str(self.folder), "GIT_CONFIG_NOSYSTEM": "1", "PYTHONPYCACHEPREFIX": cache}
         path = os.pathsep.join([str(self.folder / "bin"), str(Path(sys.executable).parent), os.environ["PATH"]])
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("GIT_", "XDG_", "INDULT_"))}
+        kept.pop("PYTHONDONTWRITEBYTECODE", None)
         return {**kept, **own, "PATH": path}
 
 
