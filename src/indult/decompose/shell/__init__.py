@@ -3,9 +3,10 @@
 `shfmt` parses and `tree` refuses what is not on a closed list; `walk` follows the statements with the folder in force
 and the functions defined so far (`state`), `calls` sees through wrappers (`wrappers`) and texts for other shells;
 `words` and `braces` tell what a program would get. `parts` turns what is found into exact names: `forms` are the other
-spellings that deny and ask rules look at, `programs` says what happens to paths, `searching` which folders are read as
-a whole, `loaded` where code comes from, `hazards` (with `scripts`, `variables`, `arithmetic`) what makes a program run
-code that the line does not name.
+spellings that deny and ask rules look at, `programs` says what happens to paths, `candidates` which pieces of a word are
+one, `environment` which values of variables are, `searching` which folders are read as a whole, `repositories` what git
+finds on the disk, `loaded` where code comes from, `fresh` what the line itself brings, and `hazards` (with `tasks`,
+`scripts`, `variables`, `arithmetic`) what makes a program run code that the line does not name.
 """
 
 from __future__ import annotations

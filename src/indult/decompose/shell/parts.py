@@ -28,8 +28,9 @@ from indult.decompose.shell.programs import (
     writes,
 )
 from indult.decompose.shell.programs import operands as touched
+from indult.decompose.shell.repositories import heads, moves_branch, strange
 from indult.decompose.shell.rewriting import rewrites
-from indult.decompose.shell.searching import searches
+from indult.decompose.shell.searching import searches, takes_paths
 from indult.decompose.shell.shfmt import Unparsable
 from indult.decompose.shell.state import State
 from indult.decompose.shell.words import Word
@@ -88,6 +89,8 @@ class Parts:
         self._exported.update(sets or {})
         given = {**env, **(sets or {})}
         asks = asks or ("" if free else hazard(name, argv[1:])) or decides(given)
+        if name == "git":
+            asks = asks or moves_branch(argv[1:], lambda text: self._is_listed(text, state))
         shown: dict[str, Any] = {"argv": [word.shown for word in argv], "cwd": self._folder(state)}
         shown.update({key: value for key, value in (("via", via), ("env", env)) if value})
         also = list(other_names(argv, folds=self._places.fs.folds))
@@ -99,6 +102,10 @@ class Parts:
         if files:
             shown["files"] = files
         runs = _of_kind(also, "exec")
+        if name == "git":
+            found = heads(self._places, self._moved(argv[1:], state).bases)
+            asks = asks or strange(self._places, found)
+            runs |= set(map(self._places.name, found))
         loader = loads(name, argv[1:])
         if loader:
             self._folders(state, also, maybe)
@@ -273,12 +280,20 @@ class Parts:
         text = argv[2].text
         if not text or text.startswith("-"):
             return ()
+        if not self._is_there(text, state) and not state.lost:
+            return ()
+        return other_names([*argv[:2], Word("--"), argv[2]], folds=self._places.fs.folds)
+
+    def _is_listed(self, text: str, state: State) -> bool:
+        """Tell whether a file or folder of a name is among what its folder holds."""
+        paths = [self._places.join(base, text).rpartition("/") for base in self._bases(state, text)]
+        return any(name in dict(self._places.fs.entries(folder or "/")) for folder, _, name in paths)
+
+    def _is_there(self, text: str, state: State) -> bool:
+        """Tell whether anything has a name in one of the folders that may be in force."""
         fs = self._places.fs
         paths = [self._places.join(base, text) for base in self._bases(state, text)]
-        there = any(fs.folder(one) or fs.link(one) is not None or fs.digest(one) is not None for one in paths)
-        if not there and not state.lost:
-            return ()
-        return other_names([*argv[:2], Word("--"), argv[2]], folds=fs.folds)
+        return any(fs.folder(one) or fs.link(one) is not None or fs.digest(one) is not None for one in paths)
 
     def _environment(
         self,
@@ -332,17 +347,15 @@ class Parts:
             maybe.update((f"write:{_inside(one)}", None) for one in sorted(_of_kind(also, "write")))
         for word, filtered in searches(name, words):
             if word.text is not None:
-                start = self._start(name, word.text, bases)
+                start = word.text if takes_paths(name, words) else self._start(word.text, bases)
                 self._searched(f"{start}/**", bases, also, maybe, filtered=filtered)
         for word, filtered in rewrites(name, words):
             # Whatever lies in the folder, for rules about all of it.
             self._named(f"{word.text or HERE}/-", ("write",), bases, also, maybe, below=False)
             self._starts += [(self._places.join(base, word.text or HERE), filtered) for base in bases.bases]
 
-    def _start(self, name: str, text: str, state: State) -> str:
+    def _start(self, text: str, state: State) -> str:
         """Return where a search starts: for git, what is no path that is there may be a commit, or a pattern of paths."""
-        if name != "git":
-            return text
         fs = self._places.fs
         paths = [self._places.join(base, text) for base in state.bases]
         there = any(fs.content(path) is not None or next(iter(fs.entries(path)), None) for path in paths)

@@ -8,9 +8,10 @@ from typing import Final
 
 from indult.decompose.searches import Filter
 from indult.decompose.shell.programs import READ, has, packed, plain
+from indult.decompose.shell.repositories import behind_verb
 from indult.decompose.shell.words import Word
 
-__all__ = ["searches"]
+__all__ = ["searches", "takes_paths"]
 
 _GREPS: Final = frozenset({"grep", "egrep", "fgrep", "zgrep", "rgrep"})
 _SEARCHERS: Final = frozenset({"rg", "ag", "ack"})
@@ -151,10 +152,31 @@ def _short_globs(words: list[Word]) -> Iterator[str]:
             yield text[found.end() :].removeprefix("=") or behind.text or behind.glob or ""
 
 
+def takes_paths(name: str, words: list[Word]) -> bool:
+    """Tell whether a search starts from folders by their names; for git, a word may be a commit or a pattern as well."""
+    return name != "git" or behind_verb(words)[0] == "diff"
+
+
 def _git(words: list[Word]) -> list[tuple[Word, Filter]]:
-    """Return what `git grep` reads: files that are tracked, which are not ignored, or by an option any others too."""
+    """Return what git reads of a folder: what is added although it is ignored, two folders to compare, or a search."""
+    verb, rest = behind_verb(words)
+    named = [word if word.glob is None else _EVERYWHERE for word in rest if plain(word)]
+    if verb == "add" and has(rest, "f", "--force"):
+        return [(word, Filter()) for word in named or [_EVERYWHERE]]
+    if verb == "diff" and (has(rest, "", "--no-index") or (len(named) == 2 and any(map(_is_outside, named)))):
+        return [(word, Filter()) for word in named if word.text not in {"-", "/dev/null"}]
     at = next((at for at, word in enumerate(words) if word.text == "grep"), None)
     if at is None:
         return []
+    # Files that are tracked are not ignored; by an option it searches any others too.
     ignored = any(has(words[at:], "", option) for option in ("--no-index", "--no-exclude-standard"))
     return _starting("git", words[at + 1 :], Filter(ignored=ignored))
+
+
+_EVERYWHERE: Final = Word(":/")
+"""What git takes for the whole of its work tree."""
+
+
+def _is_outside(word: Word) -> bool:
+    """Tell whether a path may lead out of the work tree, by which git compares files that it does not keep."""
+    return (word.text or "/").startswith(("/", ".."))

@@ -28,6 +28,9 @@ _MOST_TEXTS: Final = 12
 _MOST_CHOICES: Final = 12
 _MOST_ROUNDS: Final = 40
 _WRITES: Final = frozenset({">", ">>", ">|", "&>", "&>>", "<>"})
+_FEEDS: Final = frozenset({"<", "<>", "<<", "<<-", "<<<", "<&"})
+_INTERACTIVE: Final = frozenset({"sbt"})
+"""Programs that run their words, and then ask for more where something fails."""
 _HERE: Final = frozenset({"<<", "<<-", "<<<"})
 _ARITHMETIC_TESTS: Final = frozenset({"-eq", "-ne", "-lt", "-le", "-gt", "-ge"})
 _NUMBERS: Final = frozenset({"$", "?", "#", "PPID", "UID", "EUID", "RANDOM", "SECONDS", "LINENO", "BASHPID"})
@@ -51,6 +54,7 @@ class Walk:
         self._texts = 0
         self._rounds = 0
         self._handed: dict[int, Word] = {}
+        self._fed: set[int] = set()
         self._running: list[str] = []
         self._called: dict[tuple[object, ...], State] = {}
         self._later: list[tuple[Any, State]] = []
@@ -230,6 +234,7 @@ class Walk:
     def _hand(self, before: list[dict[str, Any]], right: dict[str, Any], state: State) -> None:
         """Note which names the commands before it hand to the command at the end of a pipe, if that can be told."""
         command = right.get("Cmd") or {}
+        self._fed.add(id(command))
         texts = [plain_word(arg) for arg in command.get("Args", ())]
         reads = any(one.get("Op") not in _WRITES | {">&"} or one.get("Op") == "<>" for one in right.get("Redirs", ()))
         self._handed.pop(id(command), None)
@@ -349,6 +354,9 @@ class Walk:
                 elif name in self._exported:
                     self.parts.assigned(name, value, state)
             return both(after)
+        fed = id(node) in self._fed or any(one.get("Op") in _FEEDS for one in stmt.get("Redirs", ()))
+        if fed and (argv[0].text or "").rpartition("/")[2] in _INTERACTIVE:
+            asks = asks or f"`{argv[0].text}` takes commands from what it is fed"
         # Some shells keep what stands before some builtins.
         self.bindings.unsure(*env)
         return self.calls.run(
