@@ -17,7 +17,7 @@ def why(text: str, root: Path) -> list[str]:
 
 
 def found(text: str, root: Path) -> set[str]:
-    """Return the files that the searches of a line read."""
+    """Return what the searches of a line touch."""
     places = Places(Disk(str(root)), str(root), str(root / "home"))
     parts = shell_parts(text, tool="Bash", cwd=str(root), places=places)
     return {name for part in parts if part.finds for name in part.finds() or ()}
@@ -119,7 +119,7 @@ def test_a_repository_that_the_line_itself_makes_asks(work: Path) -> None:
 )
 def test_what_git_reads_although_it_is_ignored_is_looked_for(text: str, work: Path) -> None:
     """Whoever adds or compares a whole folder by force reads the secrets that lie in it."""
-    assert ".env" in found(text, work)
+    assert "read:.env" in found(text, work)
 
 
 @pytest.mark.parametrize(
@@ -128,4 +128,4 @@ def test_what_git_reads_although_it_is_ignored_is_looked_for(text: str, work: Pa
 )
 def test_what_git_reads_otherwise_is_not(text: str, work: Path) -> None:
     """What is ignored is neither added nor compared, and a folder without secrets holds none."""
-    assert ".env" not in found(text, work)
+    assert "read:.env" not in found(text, work)

@@ -162,7 +162,7 @@ def _git(words: list[Word]) -> list[tuple[Word, Filter]]:
     verb, rest = behind_verb(words)
     named = [word if word.glob is None else _EVERYWHERE for word in rest if plain(word)]
     if verb == "add" and has(rest, "f", "--force"):
-        return [(word, Filter()) for word in named or [_EVERYWHERE]]
+        return [(word, Filter(folders=(".git",))) for word in named or [_EVERYWHERE]]
     if verb == "diff" and (has(rest, "", "--no-index") or (len(named) == 2 and any(map(_is_outside, named)))):
         return [(word, Filter()) for word in named if word.text not in {"-", "/dev/null"}]
     at = next((at for at, word in enumerate(words) if word.text == "grep"), None)
