@@ -228,7 +228,7 @@ class TestPranks:
         came = bench.run(
             "import os",
             "here = os.path.dirname(os.environ['INDULT_TASK'])",
-            "for name in ('task.md', 'output.log', 'usage.json', 'keeper.log', 'excludes', 'index', 'message'):",
+            "for name in ('task.md', 'output.log', 'usage.json', 'excludes', 'message'):",
             "    path = os.path.join(here, name)",
             "    if os.path.lexists(path): os.unlink(path)",
             f"    {prank}",

@@ -67,16 +67,16 @@ class Checkout:
         with _git() as git:
             here = {"GIT_DIR": str(self.common)}
             here |= _still(git, here)
-            tip = self._tip(git)
-            if tip != self.start:
-                words = ("update-ref", "--no-deref", "-m", "indult: fix", self._ref, self.start)
-                what = f"check out the branch `{self.branch}`"
-                self._said(git, *words, tip or "0" * len(self.start), more=here, what=what)
+            if self._tip(git) != self.start:
+                # Only where there is none, even if somebody makes one just now.
+                words = ("update-ref", "--no-deref", "-m", "indult: fix", self._ref, self.start, "0" * len(self.start))
+                self._said(git, *words, more=here, what=f"check out the branch `{self.branch}`")
             export(str(self.tree))
             entry = self._entered(git, here)
             here = {"GIT_DIR": str(entry), "GIT_WORK_TREE": str(self.tree)}
             here |= _still(git, here)
             self._said(git, "read-tree", self.start, more=here, what="read the branch")
+            # So that the fixer's git need not read every file once more; what it says of one is no matter here.
             self._call(git, "update-index", "-q", "--refresh", more=here)
 
     def head(self) -> str:
@@ -125,7 +125,8 @@ class Checkout:
             entry = self._entry()
             self._put_right(entry)
             self._begin_anew(entry)
-            self._hide(git, {"GIT_DIR": str(entry), "GIT_WORK_TREE": str(self.tree)}, paths)
+            here = {"GIT_DIR": str(entry), "GIT_WORK_TREE": str(self.tree)}
+            self._hide(git, here | _still(git, here), paths)
 
     def remove(self, *, keep_branch: bool) -> None:
         """Remove the tree, what git keeps of it, and the branch unless that is kept or checked out elsewhere.
