@@ -437,6 +437,24 @@ def test_settings_of_git_are_shown_where_no_password_stands_in_them(command: str
     assert found is verdict(command, Remote(url))
 
 
+KEYS = {"files": ["/repo/service-account-1.json", "/repo/src/a.json", "/repo/certs/a.pem"]}
+"""A repository in which accounts and keys lie."""
+
+
+@pytest.mark.parametrize(
+    ("command", "found"),
+    [
+        ("cat *.json", Verdict.ASK_USER),
+        ("cat src/*.json", Verdict.APPROVE),
+        ("cat certs/a.pem", Verdict.ASK_USER),
+        ("ls certs", Verdict.APPROVE),
+    ],
+)
+def test_a_key_is_asked_about_where_it_lies(command: str, found: Verdict) -> None:
+    """A glob of data is about a key where one is found by it."""
+    assert found is verdict(command, Sparse(KEYS))
+
+
 FORMATTED = Sparse({"files": ["/repo/.github/workflows/ci.yml", "/repo/.husky/pre-commit", "/repo/src/a.ts"]})
 """A repository with files that other machines and git run."""
 

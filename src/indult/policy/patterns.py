@@ -71,7 +71,17 @@ _FOLDERS: Final = "?/"
 _FIRST: Final = "?!"
 _FIRST_OR_NONE: Final = "?*"
 
-_KEYS: Final = frozenset({"id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*"})
+_KEYS: Final = frozenset(
+    {
+        "id_rsa*",
+        "id_dsa*",
+        "id_ecdsa*",
+        "id_ed25519*",
+        "service-account*.json",
+        "service_account*.json",
+        "credentials.json",
+    }
+)
 _SOURCES: Final = tuple(
     f"*{ending}"
     for ending in (".c", ".cc", ".cpp", ".cs", ".css", ".csv", ".go", ".h", ".hpp", ".html", ".java", ".js", ".json", ".jsx", ".kt", ".log", ".md", ".mjs", ".php", ".py", ".pyi",

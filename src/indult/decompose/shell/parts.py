@@ -13,6 +13,7 @@ from indult.decompose.shell.candidates import candidates, guesses
 from indult.decompose.shell.environment import decides, pieces
 from indult.decompose.shell.forms import other_names
 from indult.decompose.shell.fresh import Fresh
+from indult.decompose.shell.globbing import matches
 from indult.decompose.shell.hazards import hazard
 from indult.decompose.shell.loaded import loads, set_for
 from indult.decompose.shell.programs import (
@@ -331,6 +332,7 @@ class Parts:
                     maybe.update((f"read:{one}", None) for one in self._globs(text, bases))
             elif word.glob is not None:
                 for text in candidates(name, word.glob):
+                    self._there(text, kinds, bases, also, maybe)
                     for glob in self._globs(text, bases):
                         maybe.update(
                             (f"{kind}:{one}", None)
@@ -353,6 +355,12 @@ class Parts:
             # Whatever lies in the folder, for rules about all of it.
             self._named(f"{word.text or HERE}/-", ("write",), bases, also, maybe, below=False)
             self._starts += [(self._places.join(base, word.text or HERE), filtered) for base in bases.bases]
+
+    def _there(self, glob: str, kinds: tuple[str, ...], state: State, also: list[str], maybe: dict[str, None]) -> None:
+        """Add the files that a glob finds as it stands now, for what no pattern of names tells."""
+        for base in state.bases if set(glob) & set("*?[") else ():
+            for path in matches(self._places, base, glob):
+                self._named(path, kinds, state, also, maybe, below=False)
 
     def _start(self, text: str, state: State) -> str:
         """Return where a search starts: for git, what is no path that is there may be a commit, or a pattern of paths."""
