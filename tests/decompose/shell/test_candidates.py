@@ -18,6 +18,8 @@ from indult.decompose.shell.candidates import candidates
         ("gcc", "-Wl,-o,a.b", "a.b"),
         ("gcc", "-Wl,-oa.b", "a.b"),
         ("cc", "-Wp,-MD,a.d", "a.d"),
+        ("dotnet", "-logger:A,/tmp/x.dll", "/tmp/x.dll"),
+        ("javac", "-J-javaagent:/tmp/x", "/tmp/x"),
         ("clang", "-Wa,--listing=a.b", "a.b"),
     ],
 )
@@ -34,7 +36,7 @@ def test_every_end_of_a_cluster_may_be_the_value_of_its_last_letter(name: str, t
         ("git", "-Csrc/a", "/a"),
         ("gcc", "-Wl,-rpath,/usr/lib", "/usr/lib"),
         ("gcc", "-Wl,-rpath=/usr/lib", "/usr/lib"),
-        ("ls", "-Wl,-o,a.b", "a.b"),
+        ("grep", "-ea:.env", ".env"),
     ],
 )
 def test_what_stands_behind_a_known_letter_is_one_value(name: str, text: str, left: str) -> None:

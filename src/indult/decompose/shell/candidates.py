@@ -20,6 +20,9 @@ _ENDS: Final = {"sed": "efl", "gsed": "efl", "make": "CfIWo", "gmake": "CfIWo", 
 _WORDS: Final = COMPILERS | {"go", "java", "javac", "kotlinc", "find", "clang-tidy", "openssl"}
 """Programs whose options are no letters in a cluster but words."""
 
+_MESSAGES: Final = frozenset({"git", "sed", "gsed", "awk", "grep", "egrep", "cut", "tr"})
+"""Programs with texts and patterns behind a letter, in which a colon means nothing."""
+
 _LETTERS: Final = re.compile(r"-[A-Za-z0-9]+")
 _DEPENDENCIES: Final = re.compile(r"-M[FJ](?P<value>/.*)", re.DOTALL)
 """Options of compilers with the name of a file right behind them."""
@@ -37,6 +40,8 @@ def candidates(name: str, text: str) -> Iterator[str]:
         seen[text] = None
     elif not text.startswith("--"):
         seen.update(dict.fromkeys(_attached(name, text)))
+        # Some options have a colon for a sign.
+        seen.update(dict.fromkeys(re.split("[:,]", text)[1:] if name not in _MESSAGES else ()))
     value = text.partition("=")[2]
     for piece in (text if plain(Word(text)) else "", value):
         seen[piece] = None

@@ -11,7 +11,7 @@ from indult.decompose.shell.inputs import COMPILERS, compiles, declares, fetches
 from indult.decompose.shell.launchers import launched
 from indult.decompose.shell.programs import tested
 from indult.decompose.shell.scripts import awk_runs, sed_runs
-from indult.decompose.shell.tasks import checks_php, runs_rake, runs_sbt
+from indult.decompose.shell.tasks import builds_dotnet, checks_php, runs_rake, runs_sbt
 from indult.decompose.shell.variables import sensitive
 from indult.decompose.shell.words import Word
 
@@ -55,6 +55,11 @@ _OPTIONS: Final[dict[str, tuple[str, ...]]] = {
     "cc": ("-wrapper", "-B", "-fplugin", "-specs"),
     "vim": ("-c", "+", "--cmd", "-S", "-s", "-u"),
     "vi": ("-c", "+", "--cmd", "-S", "-s", "-u"),
+    "just": ("-c", "--command", "--shell", "--shell-arg", "--shell-command", "--chooser", "--set"),
+    "meson": ("--wrapper", "--gdb-path"),
+    "ctest": ("--build-and-test", "--overwrite", "-D", "-T", "-M"),
+    "cabal": ("--test-wrapper", "--ghc-options", "--ghc-option", "--with-ghc", "--with-compiler", "--configure-option"),
+    "javac": ("-J",),
     "ctags": ("--options", "--filter-terminator"),
     "fc": ("",),
 }  # fmt: skip
@@ -461,4 +466,5 @@ _SPECIAL: Final[dict[str, Callable[[list[Word]], str]]] = {
     "rake": runs_rake,
     "sbt": runs_sbt,
     "php": checks_php,
+    "dotnet": builds_dotnet,
 }

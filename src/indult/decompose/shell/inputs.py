@@ -12,7 +12,7 @@ __all__ = ["COMPILERS", "compiles", "declares", "fetches", "handed_on", "include
 COMPILERS: Final = frozenset({"gcc", "g++", "cc", "c++", "cpp", "clang", "clang++"})
 
 _PLUGINS: Final = (
-    "-wrapper", "--wrapper", "-B", "-fplugin", "-fpass-plugin", "-fmodule-mapper", "-specs", "--specs", "-Xclang",
+    "-wrapper", "--wrapper", "-B", "-fplugin", "-fpass-plugin", "-fmodule-mapper", "-iplugindir", "-specs", "--specs", "-Xclang",
     "--ld-path", "-plugin", "--plugin", "--gcc-toolchain", "--gcc-install-dir", "-ccc-", "--config", "@",
 )  # fmt: skip
 _HANDS_ON: Final = ("-Wl,", "-Wa,", "-Wp,")

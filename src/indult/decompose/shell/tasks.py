@@ -8,7 +8,7 @@ from typing import Final
 from indult.decompose.shell.variables import hands_options, sensitive
 from indult.decompose.shell.words import Word
 
-__all__ = ["checks_php", "runs_rake", "runs_sbt"]
+__all__ = ["builds_dotnet", "checks_php", "runs_rake", "runs_sbt"]
 
 _RAKE_LETTERS: Final = frozenset("eEprfRgG")
 _RAKE_LONG: Final = (
@@ -17,6 +17,13 @@ _RAKE_LONG: Final = (
 )  # fmt: skip
 _ASSIGNED: Final = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
 _SBT_TASKS: Final = frozenset({"clean", "compile", "test", "Test/compile", "test:compile"})
+_PROPERTY: Final = re.compile(r"(?:--?|/)(?:p|property)[:=]([^=]*)", re.IGNORECASE)
+_PLAIN_PROPERTY: Final = re.compile(
+    r"(?:Configuration|Platform|\w*Version|TargetFrameworks?|RuntimeIdentifier|TreatWarningsAsErrors|WarningLevel|NoWarn|Nullable"
+    r"|LangVersion|Optimize|DebugType|CollectCoverage|CoverletOutputFormat|ContinuousIntegrationBuild)\Z",
+    re.IGNORECASE,
+)
+"""Properties that are a number or a name, and neither a file nor a command."""
 _PHP_LETTERS: Final = frozenset("dczrBRFE")
 _PHP_LONG: Final = ("--define", "--php-ini", "--zend-extension", "--run", "--process-code", "--process-begin")
 
@@ -49,6 +56,15 @@ def checks_php(words: list[Word]) -> str:
             return ""
         if _given(text, _PHP_LETTERS, _PHP_LONG):
             return f"`php {text[:20]}` can run code"
+    return ""
+
+
+def builds_dotnet(words: list[Word]) -> str:
+    """Return why a build of .NET may run more than its project says, empty where it does not: a property may be a command."""
+    for word in words:
+        found = _PROPERTY.match(word.text or "")
+        if found and not _PLAIN_PROPERTY.match(found[1]):
+            return f"the property `{found[1][:50]}` can run code"
     return ""
 
 
