@@ -134,6 +134,23 @@ class TestKilled:
         assert set() == running(word)
         assert ("failed", None) == (came.why, came.code)
 
+    def test_by_the_command_itself(self, tmp_path: Path, word: str) -> None:
+        """What a command started a moment before it killed them ends, at the head of its session or not."""
+        line = """
+import os, signal, sys
+if os.fork() == 0:
+    os.setsid()
+    os.execve(sys.executable, [sys.executable, "-c", "import time; time.sleep(600)", sys.argv[1]], {})
+keeper = os.getppid()
+above = int(open(f"/proc/{keeper}/stat").read().rpartition(")")[2].split()[1])
+for pid in (above, keeper):
+    os.kill(pid, signal.SIGKILL)
+"""
+
+        came = keep(tmp_path, line, word)
+
+        assert ("failed", set()) == (came.why, running(word))
+
     def test_children_of_others_go_on(self, tmp_path: Path, word: str) -> None:
         """Children of this process that were there before, or are in its session, are not taken for orphans."""
         with subprocess.Popen(["/bin/sleep", "600"], start_new_session=True) as before:

@@ -24,7 +24,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Final
 
-from indult.keeping.processes import Seen, below, children, end, seen, start_of
+from indult.keeping.processes import Seen, below, children, end, lower, seen, start_of
 
 __all__ = ["MOST", "TAIL", "Keeper", "Log", "main"]
 
@@ -108,6 +108,8 @@ class Keeper:
         def bind() -> None:
             # Whatever kills the keeper ends the command, too.
             _ask_kernel(_DEATH_SIGNAL, int(signal.SIGKILL))
+            # By that it is known again should there be nobody who keeps it; a loss of a byte of what few programs use.
+            lower()
             if os.getppid() != me:
                 os._exit(1)
 

@@ -14,7 +14,7 @@ import time
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Final
 
-from indult.keeping.processes import Seen, below, born, end, seen, start_of
+from indult.keeping.processes import Seen, below, born, end, lowered, seen, start_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -113,8 +113,11 @@ class Orphans:
 
 
 def _adopted(one: Seen) -> bool:
-    """Tell whether a child was started by somebody else: its own would be in our session, or at the head of another."""
-    return _session(one.pid) not in {0, _session(0), one.pid}
+    """Tell whether a child was surely started by somebody else, who was kept.
+
+    One of our own would be in our session, or at the head of another, and have the limits that we have.
+    """
+    return _session(one.pid) not in {0, _session(0), one.pid} or lowered(one.pid)
 
 
 def _session(pid: int) -> int:

@@ -17,12 +17,26 @@ from contextlib import suppress
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-__all__ = ["KILLED", "Seen", "below", "born", "children", "end", "marked", "seen", "send", "start_of"]
+__all__ = [
+    "KILLED",
+    "Seen",
+    "below",
+    "born",
+    "children",
+    "end",
+    "lower",
+    "lowered",
+    "marked",
+    "seen",
+    "send",
+    "start_of",
+]
 
 KILLED: Final = 30.0
 """For how many seconds processes are killed over and over, before those that are left are told of and left."""
 
 _NEAR: Final = 64
+_UNLIMITED: Final = 2**40
 _LINUX: Final = sys.platform == "linux"
 
 
@@ -85,6 +99,32 @@ def born(pid: int) -> list[int] | None:
     except OSError:
         return None
     return found
+
+
+def lower() -> None:
+    """Lower a limit of this process by a trifle: all it starts has it, and only the superuser can raise it again."""
+    import resource
+
+    if _LINUX:
+        most = resource.getrlimit(resource.RLIMIT_MSGQUEUE)[1]
+        less = _UNLIMITED if most == resource.RLIM_INFINITY else max(0, most - 1)
+        # A sandbox may forbid it, and then nothing is known by it.
+        with suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_MSGQUEUE, (less, less))
+
+
+def lowered(pid: int) -> bool:
+    """Tell whether that limit of a process is lower than ours, so that somebody who was lowered started it."""
+    import resource
+
+    if not _LINUX:
+        return False
+    try:
+        theirs = resource.prlimit(pid, resource.RLIMIT_MSGQUEUE)[1]
+    except OSError:
+        return False
+    ours = resource.getrlimit(resource.RLIMIT_MSGQUEUE)[1]
+    return theirs != resource.RLIM_INFINITY and (ours == resource.RLIM_INFINITY or theirs < ours)
 
 
 def marked(word: str, among: Mapping[int, Seen]) -> dict[int, Seen]:
