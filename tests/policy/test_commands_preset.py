@@ -455,6 +455,33 @@ def test_a_key_is_asked_about_where_it_lies(command: str, found: Verdict) -> Non
     assert found is verdict(command, Sparse(KEYS))
 
 
+@pytest.mark.parametrize(
+    ("command", "found"),
+    [
+        ("find . -name '*.pyc' -delete", Verdict.APPROVE),
+        ("find src -type f -name '*.log' -mtime +7 -delete", Verdict.APPROVE),
+        ("find -name '*.bak' -delete", Verdict.ASK_USER),
+        ("find .git -name '*.log' -delete", Verdict.DENY),
+        ("find ../x -name '*.pyc' -delete", Verdict.ASK_USER),
+        ('cd "$X" && find . -name "*.pyc" -delete', Verdict.ASK_USER),
+        ("find . -name '*.pyc' -o -delete", Verdict.DENY),
+        ("find . ! -name '*.pyc' -delete", Verdict.DENY),
+        ("find . -name '*.py' -delete", Verdict.DENY),
+        ("git clean -n", Verdict.APPROVE),
+        ("git clean -nd", Verdict.APPROVE),
+        ("git clean -nf", Verdict.ASK_USER),
+        ("git clean -f -- -n", Verdict.ASK_USER),
+        ("mvn -q test", Verdict.APPROVE),
+        ("mvn -q exec:java", Verdict.ASK_USER),
+    ],
+)
+def test_leftovers_may_be_cleared_where_nothing_protected_is_among_them(command: str, found: Verdict) -> None:
+    """What programs leave behind is deleted by its ending, and what a file that may not be touched has for one asks."""
+    disk = Sparse({"files": ["/repo/.env.bak", "/repo/src/a.pyc", "/repo/src/a.log"]})
+
+    assert found is verdict(command, disk)
+
+
 FORMATTED = Sparse({"files": ["/repo/.github/workflows/ci.yml", "/repo/.husky/pre-commit", "/repo/src/a.ts"]})
 """A repository with files that other machines and git run."""
 

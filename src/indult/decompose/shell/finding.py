@@ -7,7 +7,7 @@ from typing import Final
 
 from indult.decompose.shell.words import Word
 
-__all__ = ["found", "taken"]
+__all__ = ["cleared", "found", "taken"]
 
 _RUNS: Final = {
     "find": frozenset({"-exec", "-execdir", "-ok", "-okdir"}),
@@ -64,6 +64,41 @@ def _fill(program: str, words: list[Word], found: Word) -> list[Word]:
             filled.append(found if word.text == "{}" and filled else Word(None))
     # Where no place is given for it, `fd` puts it last.
     return [*filled, _UNKNOWN] if program == "fd" and filled == words else filled
+
+
+_LEFTOVERS: Final = frozenset(
+    {
+        "*.pyc",
+        "*.pyo",
+        "*.o",
+        "*.obj",
+        "*.class",
+        "*.tmp",
+        "*.bak",
+        "*.orig",
+        "*.rej",
+        "*.swp",
+        "*~",
+        "*.log",
+        ".DS_Store",
+    }
+)
+"""Names of what programs leave behind, and make again."""
+
+_NARROWS: Final = frozenset({"-type", "-maxdepth", "-mindepth", "-mtime", "-mmin", "-size"})
+
+
+def cleared(words: list[Word]) -> tuple[str, str] | None:
+    """Return where `find` deletes leftovers and by which name, none where it is told anything else besides."""
+    texts = [word.text or "" for word in words]
+    start = texts.pop(0) if texts and texts[0][:1] not in {"-", "(", "!", ","} else "."
+    if not start or texts[-1:] != ["-delete"] or len(texts) % 2 == 0:
+        return None
+    tests = list(zip(texts[:-1:2], texts[1:-1:2], strict=True))
+    names = [value for test, value in tests if test == "-name"]
+    if len(names) != 1 or names[0] not in _LEFTOVERS or any(test not in _NARROWS | {"-name"} for test, _ in tests):
+        return None
+    return start, names[0]
 
 
 def found(words: list[Word]) -> Word:

@@ -353,7 +353,7 @@ class Parts:
                 self._searched(f"{start}/**", bases, also, maybe, filtered=filtered)
         for word, filtered in rewrites(name, words):
             # Whatever lies in the folder, for rules about all of it.
-            self._named(f"{word.text or HERE}/-", ("write",), bases, also, maybe, below=False)
+            self._named(f"{word.text or HERE}/-", (filtered.kind,), bases, also, maybe, below=False)
             self._starts += [(self._places.join(base, word.text or HERE), filtered) for base in bases.bases]
 
     def _there(self, glob: str, kinds: tuple[str, ...], state: State, also: list[str], maybe: dict[str, None]) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from indult.decompose.shell.derived import backups, listed, numbers, pieces, split_operands, whole_paths
+from indult.decompose.shell.finding import cleared
 from indult.decompose.shell.inputs import included
 from indult.decompose.shell.known import GIT_HISTORY, GIT_PATHS, GIT_READERS, GIT_WRITERS, READERS, SILENT
 from indult.decompose.shell.loaded import loaded
@@ -75,6 +76,9 @@ def counts(name: str) -> bool:
 
 def operands(name: str, words: list[Word]) -> Iterator[Operand]:
     """Yield what the words behind a command word may touch."""
+    if name == "find" and cleared(words) is not None:
+        # What it deletes is looked for on the disk.
+        return
     yield from (Operand(word, READ) for word in included(name, words))
     yield from (Operand(word, EXEC) for word in loaded(name, words))
     yield from (Operand(word, WRITE) for word in pieces(name, words))
@@ -271,7 +275,7 @@ def _spreads(name: str, words: list[Word]) -> bool:
     if name != "git":
         return False
     named = [word.text for word in words if plain(word)]
-    if not named or named[0] not in GIT_WRITERS:
+    if not named or named[0] not in GIT_WRITERS or _only_says(words):
         return False
     if named[0] not in GIT_HISTORY:
         return True
@@ -295,6 +299,13 @@ def _yaml(letter: str, long: str, words: list[Word]) -> bool:
         if (letters := re.match(r"-(?!-)([^opI=]*)", text)) is not None and letter in letters[1]:
             return True
     return False
+
+
+def _only_says(words: list[Word]) -> bool:
+    """Tell whether `git clean` only says what it would delete."""
+    texts = [word.text for word in words]
+    texts = texts[: texts.index("--")] if "--" in texts else texts
+    return texts[:1] == ["clean"] and any(re.fullmatch(r"-[dxXq]*n[dxXqn]*|--dry-run", text or "") for text in texts)
 
 
 def _pathspec(text: str) -> bool:
@@ -326,6 +337,8 @@ def _does(name: str, words: list[Word]) -> tuple[tuple[str, ...], bool]:
         return WRITE, False
     if name == "git":
         word = next((word.text for word in words if plain(word)), None)
+        if _only_says(words):
+            return READ, False
         if word in {"rm", "mv", "clean"}:
             return ("delete", "write"), word != "rm" or has(words, "r", "")
         if word in GIT_PATHS:

@@ -1,10 +1,11 @@
-"""Programs that rewrite all files of some endings below a folder: where they start, and which files those are."""
+"""Programs that rewrite or delete all files of some endings below a folder: where they start, and which files those are."""
 
 from __future__ import annotations
 
 from typing import Final
 
 from indult.decompose.searches import Filter
+from indult.decompose.shell.finding import cleared
 from indult.decompose.shell.programs import has, plain
 from indult.decompose.shell.words import Word
 
@@ -48,7 +49,9 @@ _VERBS: Final = frozenset({"check", "format", "lint", "fmt", "output-file-paths"
 
 
 def rewrites(name: str, words: list[Word]) -> list[tuple[Word, Filter]]:
-    """Return the folders below which a program rewrites files, each with which of them."""
+    """Return the folders below which a program rewrites or deletes files, each with which of them."""
+    if name == "find" and (leftovers := cleared(words)) is not None:
+        return [(Word(leftovers[0]), Filter(kind="delete", only=(leftovers[1],)))]
     found = _FORMATTERS.get(name)
     if found is None or (name == "deno" and [word.text for word in words[:1]] != ["fmt"]):
         return []
