@@ -18,6 +18,8 @@ NEW = "it runs what the line itself writes"
         "cp -r /tmp/x a && pytest",
         "sed -i s/a/b/ run.sh && ./run.sh",
         "echo x > a.go && go run a.go",
+        "echo x > a.c && gcc a.c -o a && ./a",
+        "cp /tmp/a.c a.c && cc a.c && ./a.out",
     ],
 )
 def test_what_a_line_brings_it_may_not_run(text: str) -> None:
@@ -35,6 +37,8 @@ def test_what_a_line_brings_it_may_not_run(text: str) -> None:
         ("sed -i s/a/b/ tox.ini && tox", "tox.ini"),
         ("mv a package.json && npm test", "package.json"),
         ("echo x > eslint.config.js; eslint src", "eslint.config.js"),
+        ("echo x > src/main.rs && cargo run", "src/main.rs"),
+        ("cp /tmp/a.go main.go && go run .", "main.go"),
     ],
 )
 def test_a_recipe_is_not_written_and_followed_in_one_line(text: str, recipe: str) -> None:
@@ -53,6 +57,8 @@ def test_a_recipe_is_not_written_and_followed_in_one_line(text: str, recipe: str
         "echo x > tests/test_a.py && mypy tests",
         "cp -r /tmp/x a && git add a",
         "echo x > Makefile && git add Makefile",
+        "gcc a.c -o a && ./a",
+        "echo x > src/main.rs && cargo build",
     ],
 )
 def test_work_goes_on_in_one_line(text: str) -> None:

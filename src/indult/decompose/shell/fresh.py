@@ -40,6 +40,24 @@ _TESTS: Final = (
     "test_*.py", "*_test.py", "tests.py", "*.test.*", "*.spec.*", "*_test.*", "*_spec.*", "test*.java",
     "*test.java", "*tests.java", "*test.kt", "*test.php", "*tests.cs", "*test.cs",
 )  # fmt: skip
+_MAKES_AND_RUNS: Final = frozenset({"go", "cargo", "swift", "zig", "dotnet", "stack", "cabal", "deno", "bun"})
+_SOURCES: Final = (
+    "*.go",
+    "*.rs",
+    "*.swift",
+    "*.zig",
+    "*.cs",
+    "*.fs",
+    "*.hs",
+    "*.c",
+    "*.h",
+    "*.ts",
+    "*.js",
+    "*.mjs",
+    "*.s",
+)
+"""Programs with a verb `run`, behind which they make a program of what lies there and run it, and the sources of it."""
+
 _RECIPES: Final = (
     "conftest.py", "makefile", "gnumakefile", "*.mk", "*.mak", "justfile", ".justfile", "taskfile.y*ml", "noxfile.py", "tox.ini",
     "pytest.ini", ".pytest.ini", "setup.cfg", "setup.py", "pyproject.toml", "package.json", "*.config.js", "*.config.cjs",
@@ -62,7 +80,7 @@ class Fresh:
         self._edited: set[str] = set()
         self._brought: set[str] = set()
         self._files: set[str] = set()
-        self._runs: list[tuple[int, set[str], set[str], str]] = []
+        self._runs: list[tuple[int, set[str], set[str], str, tuple[str, ...]]] = []
 
     def wrote(self, program: str, names: set[str]) -> None:
         """Note the names of files that a program writes."""
@@ -85,22 +103,32 @@ class Fresh:
         """Tell whether what has this name comes from the line itself."""
         return name in self._written or any(_lies_below(name, one) for one in self._brought)
 
-    def ran(self, at: int, names: set[str], tool: str, given: set[str]) -> None:
+    def ran(self, at: int, names: set[str], tool: str, given: set[str], words: list[str | None]) -> None:
         """Note which files a part runs: by their names, or as the `tool` that it is, which is led to what it is given."""
-        if names or tool:
-            self._runs.append((at, names, set() if tool in _CHECKERS else given, tool))
+        if tool in _CHECKERS:
+            self._runs.append((at, names, set(), tool, ()))
+        elif names or tool:
+            sources = _SOURCES if tool in _MAKES_AND_RUNS and "run" in words else ()
+            self._runs.append((at, names, given, tool, (*_TESTS, *sources)))
+
+    def compiled(self, reads: set[str], names: set[str]) -> None:
+        """Note what a compiler writes: it is as new as what it is made of."""
+        if any(one in self._edited or self.is_new(one) for one in reads):
+            self._written |= names
 
     def found(self) -> dict[int, str]:
         """Return the places of the parts that run what the line brings, and why each needs approval."""
-        return {at: why for at, names, given, tool in self._runs if (why := self._why(names, given, tool))}
+        return {
+            at: why for at, names, given, tool, globs in self._runs if (why := self._why(names, given, tool, globs))
+        }
 
-    def _why(self, names: set[str], given: set[str], tool: str) -> str:
+    def _why(self, names: set[str], given: set[str], tool: str, globs: tuple[str, ...]) -> str:
         if any(map(self.is_new, names | given)) or names & self._edited or (tool and self._brought):
             return "it runs what the line itself writes"
-        tests = set() if tool in _CHECKERS else {one for one in self._written if _any(one, _TESTS)}
-        recipes = {one for one in self._written | self._edited if _any(one, _RECIPES)}
-        read = min(tests | recipes, default="") if tool else ""
-        return f"`{tool}` may run `{read[-80:]}`, which the line itself writes" if read else ""
+        read = {one for one in self._written if _any(one, globs)}
+        read |= {one for one in self._written | self._edited if _any(one, _RECIPES)}
+        first = min(read, default="") if tool else ""
+        return f"`{tool}` may run `{first[-80:]}`, which the line itself writes" if first else ""
 
 
 def _lies_below(name: str, folder: str) -> bool:

@@ -15,6 +15,7 @@ from indult.decompose.shell.forms import other_names
 from indult.decompose.shell.fresh import Fresh
 from indult.decompose.shell.globbing import matches
 from indult.decompose.shell.hazards import hazard
+from indult.decompose.shell.inputs import COMPILERS
 from indult.decompose.shell.loaded import loads, set_for
 from indult.decompose.shell.programs import (
     EXEC,
@@ -125,14 +126,16 @@ class Parts:
             left = handed if sets or "/" in (argv[0].text or "") else []
             self._fresh.wrote(name, _of_kind(also, "write") - _of_kind(left, "write"))
             self._bring(name, argv[1:], also, maybe)
+        elif name in COMPILERS:
+            made = [one for base in state.bases for one in self._places.names(base, "a.out") or ()]
+            self._fresh.compiled(_of_kind(also, "read"), _of_kind(also, "write") | set(made))
         at = len(self.found)
         self._add(
             f"command:{canonical(shown)}", also=also, maybe=list(maybe), asks=asks, free=free, starts=self._starts
         )
         if len(self.found) > at:
-            self._fresh.ran(
-                at, runs, "" if loader == "git" else loader, _of_kind(also, "exec") if loader != "git" else set()
-            )
+            tool = "" if loader == "git" else loader
+            self._fresh.ran(at, runs, tool, _of_kind(also, "exec") if tool else set(), [word.text for word in argv])
 
     def done(self) -> tuple[Part, ...]:
         """Return the parts; a command that runs a file that the text itself writes needs approval, since nobody saw it."""
