@@ -63,6 +63,22 @@ def test_an_exported_folder_is_judged_as_code_where_a_program_runs_what_it_is_le
 
 
 @pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("AWKLIBPATH=/tmp/x gawk 1 a", True),
+        ("env A=/tmp/x gcc a.c", True),
+        ("TMPDIR=/tmp/x gcc a.c", False),
+        ("A=/tmp/x ./a.sh", False),
+        ("A=/tmp/x python3 a.py", False),
+        ("A=/tmp/x echo b", False),
+    ],
+)
+def test_a_program_that_is_installed_may_load_what_a_variable_names(text: str, found: bool) -> None:
+    """A script of the work reads its variables itself, any other program may take a plugin from there."""
+    assert found is ("exec:/tmp/x" in names(text))
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "A=-x ruff check src",

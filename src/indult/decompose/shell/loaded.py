@@ -161,10 +161,8 @@ def _attached(text: str) -> Iterator[Word]:
             yield Word(text[at:])
 
 
-def set_for(name: str, words: list[Word], env: Mapping[str, str | None]) -> dict[str, str | None]:
+def set_for(env: Mapping[str, str | None]) -> dict[str, str | None]:
     """Return the variables that may say where the code is that a program runs."""
-    if not loads(name, words):
-        return {}
     return {variable: value for variable, value in env.items() if value and not _VARIABLES.match(variable)}
 
 

@@ -111,9 +111,12 @@ class Parts:
         loader = loads(name, argv[1:])
         if loader:
             self._folders(state, also, maybe)
-            for piece in pieces(set_for(name, argv[1:], {**self._exported, **env})):
-                for one in candidates("", piece or ""):
-                    self._named(one, EXEC, state, also, maybe, below=False)
+        # A script reads its variables by itself; of any other program, one may name a plugin or settings with a program.
+        script = "/" in (argv[0].text or "") or not (writes(name) or name in COMPILERS)
+        installed = not script and not opens_nothing(name)
+        for piece in pieces(set_for({**self._exported, **env} if loader else env if installed else {})):
+            for one in candidates("", piece or ""):
+                self._named(one, EXEC, state, also, maybe, below=False)
         handed: list[str] = []
         self._environment(given, state, handed, maybe, silent=not sets and opens_nothing(name))
         if opens:
