@@ -133,6 +133,11 @@ class Work:
                 f"the fixer `{self.setting.fixer[0]}` cannot be started: {ended.output.strip()}",
                 hint="the command is the key `fixer` of the policy; is its folder on the PATH of this run?",
             )
+        if ended.why == "vanished":
+            raise RunError(
+                f"what kept the fixer of `{self.signal.id}` is gone, and what it started may still run",
+                hint="look for its processes and end them before you answer or run anything",
+            )
         turn = replace(self._came(ended, gate, handed), ended=ended)
         if turn.what == "refused" and turn.judged is not None:
             self.refused = turn
@@ -292,10 +297,13 @@ def _wall(came: Refused) -> str:
     )
 
 
+def _how(ended: Ended) -> str:
+    return "was ended from outside" if ended.code is None else f"ended with exit code {ended.code}"
+
+
 def _unfinished(ended: Ended) -> Turn:
     why = {
         "timed_out": f"The last turn was ended after {ended.seconds:.0f} s; what it left is in the files.",
         "stopped": "The last turn was ended from outside; what it left is in the files.",
-        "vanished": "What kept the fixer of the last turn is gone; what it left is in the files.",
-    }.get(ended.why, f"The last turn ended with exit code {ended.code}; what it left is in the files.")
+    }.get(ended.why, f"The last turn {_how(ended)}; what it left is in the files.")
     return Turn(what="unfinished", said=why, wall=f"unfinished {ended.why}")
