@@ -9,7 +9,6 @@ from typing import Any, Final
 from indult.actions import Action
 from indult.decompose import Part
 from indult.decompose.paths import HERE, Places
-from indult.decompose.searches import Filter, finder
 from indult.decompose.shell.braces import expanded
 from indult.decompose.shell.shfmt import Unparsable
 from indult.decompose.shell.words import BARE
@@ -33,14 +32,14 @@ _PATCHES: Final = frozenset({"apply_patch"})
 _ANYTHING: Final = "**"
 _SHOWN: Final = "***"
 """All that is not hidden, for rules about one place; see `indult.policy.patterns.overlaps`."""
-_ENDING: Final = re.compile(
+_ENDING: Final = (
     r"\*(\.(d|test|spec|stories))?\.(c|cc|cfg|cjs|clj|cpp|cs|css|csv|cxx|dart|erl|ex|exs|go|gradle|graphql|h|hpp|hs|html|ini|ipynb"
     r"|java|js|json|jsx|kt|kts|less|lua|m|md|mdx|mjs|ml|mm|mts|php|pl|proto|py|pyi|r|rb|rs|rst|sass|scala|scss|sh|sql"
     r"|svelte|svg|swift|tf|toml|ts|tsx|txt|vue|xml|yaml|yml|zig)"
 )
-"""The globs of texts that a work consists of."""
-_FOLDER: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
-_AROUND: Final = re.compile(r"\A[\s\x00-\x1f\ufeff\u180e\u200b\u2060]+|[\s\x00-\x1f\ufeff\u180e\u200b\u2060]+\Z")
+"""The globs of texts that a work consists of; like the patterns below, it is understood when one is met."""
+_FOLDER: Final = r"[A-Za-z0-9_][A-Za-z0-9_.-]*"
+_AROUND: Final = r"\A[\s\x00-\x1f\ufeff\u180e\u200b\u2060]+|[\s\x00-\x1f\ufeff\u180e\u200b\u2060]+\Z"
 """What some tools leave out at both ends of a path."""
 
 
@@ -196,6 +195,8 @@ class _Files:
 
     def _finder(self, name: str, glob: str | None) -> Callable[[], tuple[str, ...] | None]:
         """Return what lists the files that a search of texts reads: all but what is ignored, or what its glob finds."""
+        from indult.decompose.searches import Filter, finder
+
         globs = [] if glob is None else [one for text in _spellings(glob) for one in _braced(text)]
         taken = [one.rpartition("/")[2] for one in globs if not one.startswith("!")]
         only = tuple(taken) if all(one.strip("*") for one in taken) else ()
@@ -263,7 +264,9 @@ class _Files:
 
 def _spellings(text: str) -> list[str]:
     """Return a text as it stands, and without what is around it, since which of them a tool takes is not known."""
-    return list(dict.fromkeys((text, _AROUND.sub("", text))))
+    if text.isascii() and text.isprintable() and text[:1] != " " != text[-1:]:
+        return [text]
+    return list(dict.fromkeys((text, re.sub(_AROUND, "", text))))
 
 
 def _braced(glob: str) -> list[str]:
@@ -278,8 +281,8 @@ def _braced(glob: str) -> list[str]:
 def _general(steps: list[str], *, stars: bool) -> bool:
     """Tell whether a glob picks out no name: it is about all that is shown, or all of an ending, like `src/**/*.py`."""
     *folders, name = steps
-    plain = all(step == "**" or _FOLDER.fullmatch(step) for step in folders)
-    return plain and (not name or (stars and name in {"*", "**"}) or _ENDING.fullmatch(name) is not None)
+    plain = all(step == "**" or re.fullmatch(_FOLDER, step) for step in folders)
+    return plain and (not name or (stars and name in {"*", "**"}) or re.fullmatch(_ENDING, name) is not None)
 
 
 class _Name:

@@ -16,13 +16,14 @@ __all__ = ["HERE", "FileSystem", "Places"]
 HERE: Final = "."
 """The name of the root itself."""
 
-_HOMES: Final = re.compile(r"/(?:home|Users)/[^/]+|/root")
+_HOMES: Final = ("/home", "/Users")
 _HOME: Final = "/home/~"
 """The name, for rules, of a home that lies where no rule would look for one."""
 
 _GIT_CONFIG: Final = ("/.git/config", "/.git/config.worktree")
-_GIT_MODULE: Final = re.compile(r"/\.git/(?:modules|worktrees)/.*/config(?:\.worktree)?\Z")
-_ADDRESS: Final = re.compile(rb"https?://[^/\s@]+@|://[^/\s@:]*:[^/\s@]+@|(?i:extraheader|password|token)\s*=")
+# Understood when settings of git are met, as hooks mostly meet other files.
+_GIT_MODULE: Final = r"/\.git/(?:modules|worktrees)/.*/config(?:\.worktree)?\Z"
+_ADDRESS: Final = rb"https?://[^/\s@]+@|://[^/\s@:]*:[^/\s@]+@|(?i:extraheader|password|token)\s*="
 _CREDENTIALS: Final = "#credentials"
 
 _MOST_LINKS: Final = 40
@@ -68,7 +69,7 @@ class Places:
         self.home = None if home is None else self.normal(home)
         real = self._real(self.root)
         self._roots = tuple(dict.fromkeys(self._cased(one) for one in (self.root, real) if one is not None))
-        odd = self.home is not None and not _HOMES.fullmatch(self.home)
+        odd = self.home is not None and self.home != "/root" and self.home.rpartition("/")[0] not in _HOMES
         self._homes = (
             tuple({self._cased(one) for one in (self.home, self.real(self.home))}) if odd and self.home else ()
         )
@@ -116,10 +117,11 @@ class Places:
 
     def _shows_credentials(self, path: str) -> bool:
         """Tell whether a path leads to settings of git with a password or a token in them."""
-        if not (path.lower().endswith(_GIT_CONFIG) or _GIT_MODULE.search(path.lower())):
+        lowered = path.lower()
+        if "/.git/" not in lowered or not (lowered.endswith(_GIT_CONFIG) or re.search(_GIT_MODULE, lowered)):
             return False
         if path not in self._credentials:
-            self._credentials[path] = _ADDRESS.search(self.fs.content(path) or b"") is not None
+            self._credentials[path] = re.search(_ADDRESS, self.fs.content(path) or b"") is not None
         return self._credentials[path]
 
     def _at_home(self, path: str) -> Iterator[str]:
