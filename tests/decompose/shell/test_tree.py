@@ -21,6 +21,9 @@ def read(text: str) -> dict[str, Any]:
     ("text", "why"),
     [
         ("a # b\\", "a comment ends in a backslash"),
+        ("a; else b", "`else` stands where a command does"),
+        ("f()! { a; }", "the body of a function is no compound command"),
+        ("let (a*b)1", "the arithmetic of `let` stands without quotes"),
         ("a #\\\nb", "a comment ends in a backslash"),
         ("a ${x:-<(b)}", "a parameter expansion holds a process substitution"),
         ('a "${x:->(b)}"', "a parameter expansion holds a process substitution"),

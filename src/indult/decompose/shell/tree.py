@@ -96,6 +96,14 @@ _BODIES: Final = frozenset(
 )
 _SIMPLE: Final[dict[str, type]] = {"str": str, "bool": bool}
 
+_QUOTED: Final = re.compile(rb"'[^']*'|\"[^\"]*\"")
+_OPERATORS: Final = re.compile(rb"[()<>&|;]")
+
+_RESERVED: Final = frozenset({"case", "do", "done", "elif", "else", "esac", "fi", "for", "function", "if", "in", "select", "then",
+                              "until", "while", "{", "}", "[[", "]]"})  # fmt: skip
+"""The words of bash's grammar that no command can begin with (Bash manual, Reserved Words), but for `!` and `time`, which
+stand before one, and `coproc`, which the parser has a node for."""
+
 _DESCRIPTOR: Final = re.compile(r"(?:\d+|\{[A-Za-z_]\w*\})\Z")
 _HIDDEN: Final = re.compile(r"(?<!\\)(?:\\\\)*(?:\$[({\[]|`)")
 _PROCESS: Final = re.compile(r"(?<!\\)(?:\\\\)*[<>]\(")
@@ -173,8 +181,9 @@ def _guard(kind: str, node: dict[str, Any], source: bytes) -> None:
         raise Unparsable("a comment ends in a backslash")
     if kind == "TimeClause" and not (node.get("Stmt") or {}).get("Cmd"):
         raise Unparsable("`time` stands alone")
-    if kind == "CallExpr" and not node.get("Assigns") and _is_word(node.get("Args"), "in"):
-        raise Unparsable("`in` stands where a command does")
+    if kind == "CallExpr" and not node.get("Assigns") and (word := _first_word(node.get("Args"))) in _RESERVED:
+        # The parser takes some of them for the name of a program, and bash none.
+        raise Unparsable(f"`{word}` stands where a command does")
     if kind == "Redirect" and node.get("Hdoc") and not is_quoted(node["Word"]) and _ends_early(node, source):
         raise Unparsable("a here-document may end before it seems to")
     if kind == "Redirect" and node.get("Hdoc") and _ends_within(node, source):
@@ -183,8 +192,12 @@ def _guard(kind: str, node: dict[str, Any], source: bytes) -> None:
         raise Unparsable("the word of a redirection may belong to the next one")
     if kind == "FuncDecl" and not node.get("Name", {}).get("Value"):
         raise Unparsable("a function has no name")
-    if kind == "FuncDecl" and (node["Body"].get("Cmd") or {}).get("Type") not in _BODIES:
+    body = node["Body"] if kind == "FuncDecl" else {}
+    if kind == "FuncDecl" and ((body.get("Cmd") or {}).get("Type") not in _BODIES or body.get("Negated")):
         raise Unparsable("the body of a function is no compound command")
+    if kind == "LetClause" and _OPERATORS.search(_QUOTED.sub(b"", _source(node, source))):
+        # The parser reads arithmetic, where bash reads words first.
+        raise Unparsable("the arithmetic of `let` stands without quotes")
     if kind == "CmdSubst" and node.get("Backquotes") and b"\\" in _source(node, source):
         raise Unparsable("a backslash between backquotes can be read in two ways")
     if kind == "Lit" and _HIDDEN.search(node.get("Value", "")):
@@ -198,9 +211,10 @@ def _guard(kind: str, node: dict[str, Any], source: bytes) -> None:
             raise Unparsable("a parameter expansion holds a process substitution")
 
 
-def _is_word(words: list[dict[str, Any]] | None, text: str) -> bool:
-    """Tell whether the first of some words is this one, without quotes."""
-    return bool(words) and [part.get("Value") for part in (words or [{}])[0].get("Parts", ())] == [text]
+def _first_word(words: list[dict[str, Any]] | None) -> str | None:
+    """Return the first of some words, if it is one without quotes."""
+    parts: list[dict[str, Any]] = words[0].get("Parts", []) if words else []
+    return str(parts[0].get("Value")) if len(parts) == 1 and parts[0].get("Type") == "Lit" else None
 
 
 def _ends_early(redirect: dict[str, Any], source: bytes) -> bool:
