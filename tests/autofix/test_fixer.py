@@ -385,7 +385,8 @@ class TestEnd:
         monkeypatch.setattr(kept, "KILLED", 1.0)
         stopper = WILD.replace("\nstay()", "\nos.kill(os.getppid(), signal.SIGSTOP)\nstay()")
 
-        came = bench.words(sys.executable, "-c", stopper, word, seconds=2)
+        # Long enough for a slow machine to have it stopped before the limit.
+        came = bench.words(sys.executable, "-c", stopper, word, seconds=6)
 
         assert "failed" == came.why
         assert set() == running(word)
