@@ -373,17 +373,9 @@ class Circle:
             repository=repository.common,
         )
 
-    def _record(
-        self,
-        kind: str,
-        fix: Fix,
-        more: Mapping[str, Any],
-        *,
-        counts: Mapping[str, Any],
-        views: Mapping[str, Any],
-        bodies: tuple[Body, ...] = (),
-    ) -> None:
-        self.setting.ledger.append(self._draft(kind, fix, more, counts=counts, views=views, bodies=bodies))
+    def _record(self, kind: str, fix: Fix, more: Mapping[str, Any], **kept: Any) -> None:
+        """Write an event of the run by itself."""
+        self.setting.ledger.append(self._draft(kind, fix, more, **kept))
 
     def _draft(
         self,
