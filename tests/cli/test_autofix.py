@@ -13,10 +13,10 @@ import pytest
 from tests.autofix.yard import Yard, lines
 
 from indult.autofix.receipt import Receipt
-from indult.autofix.records import happened, runs
+from indult.autofix.records import run_stream, runs
 from indult.autofix.run import LOCK
 from indult.cli import autofix, receipts
-from indult.ledger import open_ledger
+from indult.ledger import Draft, open_ledger
 from indult.loop.stop import StopKind, StopReason
 from indult.places import repository_ledger
 from indult.ship.locks import held
@@ -171,7 +171,7 @@ class TestStatus:
         yard.signal()
         assert 0 == cli("run").exit_code
         with yard.ledger() as ledger:
-            ledger.append(happened(runs(ledger)[0], "stop_asked", {"by": "ann"}))
+            ledger.append(Draft(run_stream(runs(ledger)[0]), "stop_asked", {"by": "ann"}))
         assert "STOP: goal_reached — 1 landed" in cli("status").stdout
         assert "goal_reached" == cli.row("status")["latest"][0]["stop"]["kind"]
 

@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from indult.budget import Meter
 from indult.errors import ChainBroken, LedgerCorrupt
 from indult.gate.subjects import AT_WORK, appointment
-from indult.ledger import Draft
+from indult.keeping.processes import start_of
 from indult.ledger.streams import GENESIS, follows
 from indult.loop.stop import StopReason
 
@@ -52,8 +52,8 @@ __all__ = [
     "branch_of",
     "counted",
     "fixes",
-    "happened",
     "meter_of",
+    "process_of",
     "run_stream",
     "runs",
     "stop_of",
@@ -154,6 +154,13 @@ def meter_of(ledger: Ledger, run: str) -> Meter:
     return Meter(**whole, seconds=float(found.get("seconds", 0)), cost=found.get("cost", 0))
 
 
+def process_of(ledger: Ledger) -> int | None:
+    """Return the process of the run that is not over, if it is still there."""
+    found = ledger.latest(STATE, "run") or {}
+    pid = int(found.get("pid", 0))
+    return pid if pid and start_of(pid) == found.get("start") else None
+
+
 def stop_of(ledger: Ledger, run: str) -> StopReason | None:
     """Return why a run stopped; none as long as it goes on, or was killed."""
     marks = {"run_started", "run_resumed", "run_stopped"}
@@ -164,11 +171,6 @@ def stop_of(ledger: Ledger, run: str) -> StopReason | None:
 def counted(run: str, counts: Mapping[str, int | float]) -> dict[str, dict[str, int | float]]:
     """Return the counters of a run that an event raises, in the shape of its key `counts`."""
     return {run_stream(run): {name: by for name, by in counts.items() if by}}
-
-
-def happened(run: str, kind: str, data: Mapping[str, Any]) -> Draft:
-    """Return an event of a run."""
-    return Draft(run_stream(run), kind, dict(data))
 
 
 @dataclass(frozen=True, slots=True)

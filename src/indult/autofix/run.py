@@ -21,7 +21,7 @@ from indult.autofix.circle import Came, Circle
 from indult.autofix.friction import gather
 from indult.autofix.leftovers import clear
 from indult.autofix.receipt import Receipt, receipt
-from indult.autofix.records import STATE, run_stream, runs, stop_of
+from indult.autofix.records import STATE, process_of, run_stream, runs, stop_of
 from indult.autofix.setting import Progress, Setting
 from indult.autofix.signals import SignalState, find, move, signals
 from indult.autofix.triage import decide, triage
@@ -221,9 +221,9 @@ class Autofix:
         Raises:
             RunError: There is one, or the ledger is that of another repository.
         """
-        left = self.ledger.latest(STATE, "run")
-        pid = 0 if left is None else int(left.get("pid", 0))
-        if left is not None and pid not in {0, os.getpid()} and start_of(pid) == left.get("start"):
+        left, pid = self.ledger.latest(STATE, "run"), process_of(self.ledger)
+        # One of this process that failed without a word is over: the lock is ours.
+        if left is not None and pid not in {None, os.getpid()}:
             raise RunError(f"the run `{left['run']}` is at work in process {pid}", hint="see `indult autofix status`")
         names = runs(self.ledger)
         first = next(self.ledger.events(run_stream(names[-1]), limit=1)) if names else None
@@ -288,8 +288,9 @@ class Autofix:
         with ThreadPoolExecutor(max_workers=self.jobs) as pool:
             while True:
                 stop = setting.spent()
-                waiting = [] if stop or failed else self._waiting(again | set(busy.values()), until)
-                for signal in waiting[: self.jobs - len(busy)]:
+                free = 0 if stop or failed else self.jobs - len(busy)
+                # Taken before any begins, and only as many as there is room for: thousands may wait.
+                for signal in list(islice(self._waiting(again | set(busy.values()), until), free)):
                     busy[pool.submit(Circle(setting=setting, signal=signal).go)] = signal.id
                 if not busy:
                     break
@@ -329,10 +330,11 @@ class Autofix:
         if len(left) > _TOLD:
             setting.says("left", text="and more: `indult signal list --state new`")
 
-    def _waiting(self, without: set[str], until: str) -> list[Signal]:
-        """Return the signals that wait for a fixer and were known by a time, the most urgent first."""
-        found = (signal for signal in signals(self.ledger, SignalState.FIX) if signal.first_at <= until)
-        return [signal for signal in found if signal.id not in without and (not self.only or signal.id in self.only)]
+    def _waiting(self, without: set[str], until: str) -> Iterator[Signal]:
+        """Yield the signals that wait for a fixer and were known by a time, the most urgent first."""
+        for signal in signals(self.ledger, SignalState.FIX):
+            if signal.first_at <= until and signal.id not in without and (not self.only or signal.id in self.only):
+                yield signal
 
     def _reason(self, run: str, came: Sequence[Came]) -> StopReason:
         """Return why a run ends that has nothing left to take up; `came` is what it took up since it last began."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from indult.autofix.receipt import receipt
-from indult.autofix.records import STATE, fixes, run_stream, runs
+from indult.autofix.records import STATE, fixes, process_of, run_stream, runs
 from indult.autofix.run import LOCK
 from indult.autofix.signals import tally
 from indult.cli.edge import say
@@ -20,7 +20,6 @@ from indult.cli.frame import db_option, emit, json_option, printable
 from indult.cli.receipts import beside, lines, summaries
 from indult.cli.showing import age
 from indult.errors import RunError, UsageError
-from indult.keeping.processes import start_of
 from indult.ledger import open_ledger, utc_now
 from indult.loop.stop import StopReason
 from indult.places import repository_ledger
@@ -64,8 +63,7 @@ def _living(ledger: Ledger, held: str | None) -> str | None:
     if found is None:
         return None
     pid = int(found.get("pid", 0))
-    there = bool(pid) and start_of(pid) == found.get("start")
-    return f"process {pid}" if there or held == f"process {pid}" else None
+    return f"process {pid}" if process_of(ledger) is not None or held == f"process {pid}" else None
 
 
 class RunStanding(StrEnum):
